@@ -1,0 +1,68 @@
+"""The shape of one replica: model x weight format x GPU type x tensor parallel x engine limits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from sim.catalog.records import Gpu, Model, WeightFormat
+
+BLOCK_TOKENS = 16
+PS = 10**12  # picoseconds in a second
+
+
+@dataclass(frozen=True)
+class EngineLimits:
+    """Scheduler limits, defaults of vLLM V1 serving. `kv_blocks` overrides what memory would give. `max_num_batched_tokens >= max_num_seqs`."""
+
+    max_num_seqs: int = 256
+    max_num_batched_tokens: int = 2048
+    gpu_memory_utilization: float = 0.9
+    kv_blocks: int | None = None
+    watermark: float = 0.0  # share of blocks that an admission must leave free
+    prefix_caching: bool = False
+
+
+@dataclass(frozen=True)
+class Deployment:
+    """What every replica of a pool runs; `id` reads model/weights/gpu[/tpN]."""
+
+    model: Model
+    weights: WeightFormat
+    gpu: Gpu
+    tensor_parallel: int = 1
+    limits: EngineLimits = field(default_factory=EngineLimits)
+    kv_bytes_per_number: int = 2  # 2: bf16, 1: fp8
+    engine: str = "vllm-v1"
+
+    @property
+    def id(self) -> str:
+        tail = f"/tp{self.tensor_parallel}" if self.tensor_parallel > 1 else ""
+        return f"{self.model.id}/{self.weights.id}/{self.gpu.id}{tail}"
+
+
+@dataclass(frozen=True)
+class StepCost:
+    """What one engine step costs, in integer picoseconds, as tables that the kernel reads. The one form that fit and kernel share.
+
+    step_ps = base_ps[T] + sequence_ps * n + context_ps[D] * S + pair_ps * P + prefill_context_ps * C
+
+    T  tokens computed in the step (decodes + prefill chunks), 1..max_num_batched_tokens: linear layers, all-reduce, element-wise work, overhead per step
+    n  sequences in the step
+    D  decodes in the step; S their summed context, current token included: KV reads
+    P  sum over prefill chunks of c*s + c*(c+1)/2, c chunk tokens after s computed ones: attention of prefill
+    C  sum over prefill chunks of s + c: KV reads of prefill
+
+    For fixed D it is linear in S, so k identical decode steps have a closed form, bit-identical to k single steps.
+    """
+
+    base_ps: npt.NDArray[np.int64]  # [max_num_batched_tokens + 1]
+    context_ps: npt.NDArray[np.int64]  # [max_num_seqs + 1]
+    sequence_ps: int
+    pair_ps: int
+    prefill_context_ps: int
+    request_ps: int  # once per request, before it reaches the queue: tokenise, HTTP
+    calibrated: bool
+    error: dict[str, float]  # median and p90 relative error by metric, from the calibration row

@@ -1,0 +1,34 @@
+"""Every error that a user can cause.
+
+    ServeMixError                 base; the CLI prints it and exits with `exit_code`
+    +-- InputError (ValueError)   something a user wrote is wrong: all problems of the file at once; exit 2
+    +-- SimulationError           the simulator met a state that its laws forbid; exit 1 (a defect of ours)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+class ServeMixError(Exception):
+    """Base of all errors that this package raises on purpose."""
+
+    exit_code = 1
+
+
+class InputError(ServeMixError, ValueError):
+    """Problems in what a user wrote; `problems` holds one line each, `file:line:column: path: what, and what would be right`.
+
+    >>> print(InputError(["a.yaml:3:5: budget.per_month: -1 is negative; write 0 or more"]))
+    a.yaml:3:5: budget.per_month: -1 is negative; write 0 or more
+    """
+
+    exit_code = 2
+
+    def __init__(self, problems: Sequence[str] | str) -> None:
+        self.problems = [problems] if isinstance(problems, str) else list(problems)
+        super().__init__("\n".join(self.problems))
+
+
+class SimulationError(ServeMixError):
+    """A law of the simulator was broken; the message names the law and both sides of it."""

@@ -1,0 +1,204 @@
+"""Records that pass between the rooms of `optimize`: what the program is given, what it answers, what a plan is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from sim.catalog.records import Offer, Relay
+from sim.engine.deployment import Deployment
+from sim.scenario.records import Scenario
+from sim.traffic.columns import Demand
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class SloRow:
+    """One promise: `quantile` of `metric` of class `class_index` within `limit_s`. Rows of all classes form one flat list."""
+
+    class_index: int
+    metric: str
+    quantile: float
+    limit_s: float
+
+
+@dataclass(frozen=True)
+class PoolOption:
+    """A deployment on an offer, with the set of classes (indices) that the pool may serve. `id` reads offer/model/weights[/tpN]:class+class."""
+
+    id: str
+    offer: Offer
+    deployment: Deployment | None  # None: the user's own measured capacity
+    replicas_per_host: int
+    classes: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class LoadLevel:
+    """One operating point of a pool.
+
+    load    [classes] replicas that one request/s of each class occupies at this level (inf: cannot be served)
+    miss    [slo rows] share of the requests of the row's class that miss it at this level (0 for other classes)
+    """
+
+    load: Floats
+    miss: Floats
+
+
+@dataclass(frozen=True)
+class PoolTerms:
+    """What the program knows of a pool: sum of load * rate over levels and classes <= slope * replicas - intercept * on."""
+
+    option: PoolOption
+    levels: tuple[LoadLevel, ...]
+    slope: float
+    intercept: float
+    measured: bool
+
+
+@dataclass(frozen=True)
+class RelayTerms:
+    """What the program knows of a relay.
+
+    eligible            [classes] bool
+    usd_per_request     [classes]
+    tokens_per_request  [classes] as counted against TPM
+    miss                [slo rows]
+    hard_limits         False: rpm/tpm are reported, not enforced
+    """
+
+    relay: Relay
+    eligible: npt.NDArray[np.bool_]
+    usd_per_request: Floats
+    tokens_per_request: Floats
+    miss: Floats
+    hard_limits: bool
+
+
+@dataclass(frozen=True)
+class ProgramInput:
+    """Everything the integer program reads. Rates in requests/s, money in USD."""
+
+    demand: Demand
+    slos: tuple[SloRow, ...]
+    pools: tuple[PoolTerms, ...]
+    relays: tuple[RelayTerms, ...]
+    budget_usd: float
+    max_relay_share: float
+    n_plus_one: bool
+    class_names: tuple[str, ...]
+    unserved_usd_per_request: float = 1.0
+    fixed_usd: float = 0.0
+
+
+@dataclass(frozen=True)
+class ProgramSolution:
+    """Answer of the program.
+
+    hosts       [pools, slices] hosts that run; billed [pools, slices] hosts that are paid (>= hosts; constant over slices unless the offer is elastic)
+    pool_flow   [pools, classes, slices] requests/s;  relay_flow [relays, classes, slices];  unserved [classes, slices]
+    cost_usd    per month, without the penalty for unserved demand
+    model_bound_usd   proven lower bound on cost of any solution of this program
+    status      "optimal", "gap_limit", "node_limit", "time_limit", "infeasible"
+    """
+
+    hosts: Ints
+    billed: Ints
+    pool_flow: Floats
+    relay_flow: Floats
+    unserved: Floats
+    cost_usd: float
+    model_bound_usd: float
+    status: str
+    solver: str
+    gap: float
+
+
+@dataclass(frozen=True)
+class SloVerdict:
+    """What the simulation says of one promise in the hour that is worst for it; attainment is pooled over seeds."""
+
+    row: SloRow
+    hour: str
+    simulated_s: float
+    ci95_s: tuple[float, float]
+    attainment: float
+    attainment_ci95: tuple[float, float]
+    requests: int
+    met: bool
+
+
+@dataclass(frozen=True)
+class Verification:
+    seeds: tuple[int, ...]
+    hours: tuple[str, ...]
+    requests_simulated: int
+    verdicts: tuple[SloVerdict, ...]
+    met: bool
+
+
+@dataclass(frozen=True)
+class CostLine:
+    """One line of the bill; lines are the only source of every total."""
+
+    name: str
+    kind: str  # "gpu", "relay", "fixed"
+    per_month_usd: float
+    detail: str = ""
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """The same question under a restriction. `per_month_usd` is None where no plan exists; `verified` says whether it was simulated."""
+
+    name: str
+    status: str
+    per_month_usd: float | None
+    note: str = ""
+    verified: bool = False
+
+
+@dataclass(frozen=True)
+class Flip:
+    """An input and the value at which the answer changes kind. `sentence` says it for people."""
+
+    name: str
+    today: float
+    flips_at: float | None
+    sentence: str
+
+
+@dataclass(frozen=True)
+class Dropped:
+    """A candidate that was not used, and why."""
+
+    name: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A plan with its proof: what every report is made of. Money in USD; `usd_per_unit` converts into the scenario's currency."""
+
+    scenario: Scenario
+    demand: Demand
+    program: ProgramInput
+    solution: ProgramSolution
+    status: str  # met, unverified, over_budget, infeasible, missed
+    lines: tuple[CostLine, ...]
+    verification: Verification | None
+    fluid_bound_usd: float
+    alternatives: tuple[Alternative, ...]
+    flips: tuple[Flip, ...]
+    dropped: tuple[Dropped, ...]
+    binding: tuple[str, ...]  # what binds, in words
+    demand_band: tuple[tuple[float, float], ...]  # (requests per user-day, USD a month)
+    rounds: int
+    assumptions: tuple[str, ...]
+    warnings: tuple[str, ...]
+    usd_per_unit: float = 1.0
+    extra: dict[str, str] = field(default_factory=dict)

@@ -1,0 +1,131 @@
+"""What a fleet is made of, and what a simulation of it returns: frozen records shared by fleet, router, relay and latency."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+import numpy as np
+import numpy.typing as npt
+
+from sim.catalog.records import Relay
+from sim.engine.deployment import EngineLimits, StepCost
+
+
+class Status(IntEnum):
+    """How a request ended; all but FINISHED miss every SLO. IN_FLIGHT: still open at the end of the simulated time."""
+
+    FINISHED = 0
+    REJECTED = 1  # can never fit, or no target may serve it
+    FAILED = 2  # relay: retries spent
+    TIMED_OUT = 3
+    IN_FLIGHT = 4
+
+
+@dataclass(frozen=True)
+class Pool:
+    """Replicas of one deployment behind one queue discipline. `network_ps` is one round trip between client and pool."""
+
+    name: str
+    cost: StepCost
+    kv_blocks: int
+    limits: EngineLimits
+    replicas: int
+    network_ps: int = 0
+
+
+@dataclass(frozen=True)
+class RetryPolicy:
+    """Exponential back-off with full jitter: wait uniform(0, min(max_wait, base * 2**attempt))."""
+
+    attempts: int = 4
+    base_s: float = 0.5
+    max_wait_s: float = 8.0
+    timeout_s: float = 600.0
+
+
+@dataclass(frozen=True)
+class RelayEndpoint:
+    """A relay as a routing target; `enforce_limits` False means that its RPM/TPM are taken as negotiated away."""
+
+    name: str
+    relay: Relay
+    retry: RetryPolicy = field(default_factory=RetryPolicy)
+    enforce_limits: bool = True
+    network_ps: int = 0
+
+
+@dataclass(frozen=True)
+class Overflow:
+    """When every replica of `pool` has at least `outstanding_per_replica` open requests, a new request goes to `relay` (target indices)."""
+
+    pool: int
+    relay: int
+    outstanding_per_replica: int
+
+
+@dataclass(frozen=True)
+class Fleet:
+    """Pools and relays with the share of each class that each gets.
+
+    shares    [classes, targets], rows sum to at most 1; what is missing to 1 is rejected
+    router    within a pool: "least_outstanding" or "round_robin"
+    """
+
+    targets: tuple[Pool | RelayEndpoint, ...]
+    shares: npt.NDArray[np.float64]
+    router: str = "least_outstanding"
+    overflow: tuple[Overflow, ...] = ()
+
+
+@dataclass(frozen=True)
+class RequestLog:
+    """One row per request, in the order of `Requests`; times in ps since the start, -1 where it never happened.
+
+    arrival_ps first_ps finish_ps int64 (at the client, network included), class_id target int16, replica int32 (-1: relay or none),
+    status int8, input_tokens output_tokens int32, preemptions attempts int32
+    """
+
+    arrival_ps: npt.NDArray[np.int64]
+    first_ps: npt.NDArray[np.int64]
+    finish_ps: npt.NDArray[np.int64]
+    class_id: npt.NDArray[np.int16]
+    target: npt.NDArray[np.int16]
+    replica: npt.NDArray[np.int32]
+    status: npt.NDArray[np.int8]
+    input_tokens: npt.NDArray[np.int32]
+    output_tokens: npt.NDArray[np.int32]
+    preemptions: npt.NDArray[np.int32]
+    attempts: npt.NDArray[np.int32]
+
+    def __len__(self) -> int:
+        return len(self.arrival_ps)
+
+
+@dataclass(frozen=True)
+class TargetStats:
+    """Totals of one target over the run. Shares are 0..1; for a relay only `requests`, `attempts`, `throttled` and tokens are set."""
+
+    name: str
+    requests: int
+    steps: int = 0
+    busy_share: float = 0.0  # time with a step running, mean over replicas
+    kv_mean_share: float = 0.0  # blocks in use, time mean over replicas
+    kv_peak_share: float = 0.0
+    running_mean: float = 0.0  # sequences per replica
+    waiting_peak: int = 0
+    preemptions: int = 0
+    computed_tokens: int = 0
+    attempts: int = 0
+    throttled: int = 0  # 429 answers
+    billed_input_tokens: int = 0
+    billed_output_tokens: int = 0
+
+
+@dataclass(frozen=True)
+class SimulationResult:
+    """Log and totals of one run; `end_ps` is when it stopped."""
+
+    log: RequestLog
+    targets: tuple[TargetStats, ...]
+    end_ps: int

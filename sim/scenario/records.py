@@ -1,0 +1,131 @@
+"""A scenario as the rest of the program sees it: checked, resolved against the catalogue, frozen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sim.catalog.records import Catalog, Offer, Relay
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """A distribution of token counts as an inverse CDF: `tokens[i]` at probability `quantiles[i]`, linear between.
+
+    A constant is two equal points. `mean` is the exact mean of that piecewise-linear law.
+    """
+
+    quantiles: tuple[float, ...]
+    tokens: tuple[float, ...]
+    mean: float
+
+
+@dataclass(frozen=True)
+class Conversation:
+    """How the prompt of a class grows: system prompt + history (user texts and answers so far, oldest cut at `history_cap_tokens`) + user text."""
+
+    system_prompt_tokens: int
+    user_tokens: Tokens
+    history_cap_tokens: int
+
+
+@dataclass(frozen=True)
+class Slo:
+    """`quantile` of `metric` ("ttft", "tpot", "e2e") over the requests of a class and hour must be <= `limit_s`."""
+
+    metric: str
+    quantile: float
+    limit_s: float
+
+
+@dataclass(frozen=True)
+class RequestClass:
+    """Exactly one of `input_tokens` and `conversation` is set. `share` is its part of all requests (they sum to 1)."""
+
+    name: str
+    share: float
+    kind: str
+    task: str
+    input_tokens: Tokens | None
+    conversation: Conversation | None
+    output_tokens: Tokens
+    models: tuple[str, ...]
+    slo: tuple[Slo, ...]
+    data_residency: tuple[str, ...] = ()  # empty: anywhere
+    self_hosted_only: bool = False
+
+
+@dataclass(frozen=True)
+class SyntheticTraffic:
+    """A synthetic week. `hour_weights` [24] sum to 1 (weekday); weekend days have `weekend_factor` times the volume."""
+
+    daily_active_users: float
+    conversations_per_user: float
+    turns_per_conversation: float
+    hour_weights: tuple[float, ...]
+    weekend_factor: float
+    peak_minute_factor: float
+    minute_noise_cv: float = 0.07
+    think_time_median_s: float = 73.7
+    think_time_sigma: float = 1.4
+
+
+@dataclass(frozen=True)
+class ConstantTraffic:
+    """The same rate in every hour."""
+
+    rate_rps: float
+    peak_minute_factor: float = 1.0
+    minute_noise_cv: float = 0.07
+
+
+@dataclass(frozen=True)
+class LogTraffic:
+    """Replay of a request log; its span is stretched over a month of 730 h; `scale` multiplies the rate."""
+
+    log: Path
+    scale: float = 1.0
+
+
+@dataclass(frozen=True)
+class Budget:
+    per_month: float
+    currency: str
+
+
+@dataclass(frozen=True)
+class Policy:
+    """What the buyer allows. `limits_negotiable` False takes every relay limit as hard."""
+
+    n_plus_one: bool = False
+    max_relay_share: float = 1.0
+    allow: tuple[str, ...] = ()
+    deny: tuple[str, ...] = ()
+    trust_claims: bool = False
+    limits_negotiable: bool = True
+    network_s: float = 0.02
+    safety: float = 0.03  # capacity is planned at (1 - safety) of what was measured
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """`offers` and `relays` hold the resolved candidates; `weights` and `tensor_parallel` the shapes to try on each offer."""
+
+    name: str
+    description: str
+    seed: int
+    path: Path
+    digest: str
+    traffic: SyntheticTraffic | ConstantTraffic | LogTraffic
+    request_classes: tuple[RequestClass, ...]
+    offers: tuple[Offer, ...]
+    relays: tuple[Relay, ...]
+    weights: tuple[str, ...]
+    tensor_parallel: tuple[int, ...]
+    measured_capacity: Path | None
+    budget: Budget
+    policy: Policy
+    catalog: Catalog
+    requests_per_user_band: tuple[float, float] | None = None  # demand band to report, requests per user-day
+    engine: dict[str, float] = field(default_factory=dict)  # overrides of EngineLimits for every deployment
+    warnings: tuple[str, ...] = ()

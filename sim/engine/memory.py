@@ -1,0 +1,114 @@
+"""How many KV blocks a replica has left after weights, activations and what the engine reserves."""
+
+from __future__ import annotations
+
+import math
+
+from sim.catalog.records import Gpu, Model, WeightFormat
+from sim.engine.deployment import BLOCK_TOKENS, Deployment
+
+GIB = 2**30
+GB = 1e9
+HBM_BANDWIDTH = 900e9  # cards above this carry HBM or run without ECC
+VISIBLE_BINARY = 0.985  # of N GiB: H100 79.1 of 80, A100 79.2 of 80, RTX 4090 23.5 of 24 GiB
+VISIBLE_DECIMAL = 0.990  # of N GB where ECC takes a sixteenth: A10G 22.06 GiB, L40S 44.4 GiB
+RESERVE_BYTES = 0.70 * GIB  # CUDA context, graphs, fragmentation
+RESERVE_TP_BYTES = 0.20 * GIB  # communication buffers of a tensor-parallel group
+UNQUANTISED_BYTES = 2  # embedding and output head stay in 16 bit when the layers are quantised
+LOGIT_BYTES = 8  # fp32 logits and one copy of them
+
+
+def embedding_parameters(model: Model) -> float:
+    """Parameters of one vocabulary matrix (input embedding or output head).
+
+    A model of which the head would be more than a quarter of the sum shares it with the embedding; this
+    function does not tell.
+    """
+    return float(model.vocab_size) * model.hidden_size
+
+
+def weight_bytes(model: Model, weights: WeightFormat) -> float:
+    """Bytes of one copy of `model` stored as `weights`; embedding and output head keep 16 bit.
+
+    Tensor parallelism splits this over GPUs. Llama-3.1-70B with 4-bit weights of 0.52 bytes: 39.8 GB, as
+    published (AWQ).
+    """
+    kept = min(2 * embedding_parameters(model), model.parameters)
+    kept_bytes = max(weights.bytes_per_weight, min(UNQUANTISED_BYTES, 2.0))
+    return (model.parameters - kept) * weights.bytes_per_weight + kept * kept_bytes
+
+
+def kv_elements_per_token(model: Model) -> int:
+    """Numbers that one token holds in the cache: 2 x layers x kv_heads x head_dim, or the compressed latent
+    of MLA.
+    """
+    per_layer = model.kv_elements_per_layer
+    if per_layer is None:
+        per_layer = 2 * model.kv_heads * model.head_dim
+    return model.layers * per_layer
+
+
+def kv_bytes_per_token(model: Model, bytes_per_number: int = 2) -> int:
+    """Bytes of key-value cache that one token holds in one copy of `model`.
+
+    2 (key and value) x layers x kv_heads x head_dim x bytes per number; the same for prompt and output
+    tokens. Source: Kwon et al. 2023 (PagedAttention). Llama-3.1-8B: 131072, -70B: 327680, Mixtral-8x7B:
+    131072 in 16 bit.
+    """
+    return kv_elements_per_token(model) * bytes_per_number
+
+
+def kv_bytes_per_token_and_gpu(deployment: Deployment) -> float:
+    """Bytes of cache that one token takes on each GPU of the group.
+
+    Heads are split over the GPUs; a group with more GPUs than KV heads holds copies, and a compressed
+    latent (MLA) is held whole by each.
+    """
+    model, size = deployment.model, deployment.tensor_parallel
+    whole = kv_bytes_per_token(model, deployment.kv_bytes_per_number)
+    if model.kv_elements_per_layer is not None:
+        return float(whole)
+    return whole / min(size, model.kv_heads)
+
+
+def visible_bytes(gpu: Gpu) -> float:
+    """Bytes of memory that a process sees on `gpu`.
+
+    A row with a round number of GB is the name on the box: HBM cards and cards without ECC have that many
+    GiB, GDDR cards with ECC lose a sixteenth of them. A row with a number that is not round is taken as the
+    driver reports it.
+    """
+    if gpu.memory_bytes % GB:
+        return gpu.memory_bytes
+    if gpu.bandwidth_bytes_per_s >= HBM_BANDWIDTH:
+        return gpu.memory_bytes / GB * GIB * VISIBLE_BINARY
+    return gpu.memory_bytes * VISIBLE_DECIMAL
+
+
+def activation_bytes(deployment: Deployment) -> float:
+    """Peak bytes of activations on one GPU in a full prefill step, and of the logits of a full batch."""
+    model, limits = deployment.model, deployment.limits
+    touched = model.experts_per_token * model.intermediate_size / deployment.tensor_parallel
+    hidden = limits.max_num_batched_tokens * 2 * (4 * model.hidden_size + 2 * touched)
+    return hidden + limits.max_num_seqs * model.vocab_size * LOGIT_BYTES
+
+
+def kv_memory_bytes(deployment: Deployment) -> float:
+    """Bytes of KV cache on each GPU; negative by as much as the weights do not fit."""
+    size = deployment.tensor_parallel
+    share = visible_bytes(deployment.gpu) * deployment.limits.gpu_memory_utilization
+    reserve = RESERVE_BYTES + (RESERVE_TP_BYTES if size > 1 else 0.0)
+    weights = weight_bytes(deployment.model, deployment.weights) / size
+    return share - weights - activation_bytes(deployment) - reserve
+
+
+def kv_blocks(deployment: Deployment) -> int:
+    """Blocks of 16 tokens that the replica can hold; 0 when the weights do not fit.
+    `EngineLimits.kv_blocks` overrides.
+
+    Within 7 % of what vLLM prints on an A10G, an RTX 4090 and a pair of L40S (tests/engine/test_memory.py).
+    """
+    if deployment.limits.kv_blocks is not None:
+        return deployment.limits.kv_blocks
+    left = kv_memory_bytes(deployment)
+    return max(0, math.floor(left / (kv_bytes_per_token_and_gpu(deployment) * BLOCK_TOKENS)))

@@ -1,0 +1,89 @@
+"""KV memory against what engines print."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from sim.catalog.records import Gpu, Model, Source, WeightFormat
+from sim.engine.deployment import BLOCK_TOKENS, Deployment, EngineLimits
+from sim.engine.memory import kv_blocks, kv_bytes_per_token, kv_bytes_per_token_and_gpu, weight_bytes
+
+SOURCE = Source("test", "2026-11-30")
+BF16 = WeightFormat("bf16", 2.0, "bf16", "fp16", SOURCE)
+FP8 = WeightFormat("fp8", 1.0, "fp8", "fp8", SOURCE)
+INT4 = WeightFormat("int4", 0.52, "bf16", "fp16", SOURCE)
+
+
+def model(
+    name: str, size: float, layers: int, hidden: int, heads: int, kv: int, inner: int, vocab: int
+) -> Model:
+    return Model(name, size, size, layers, hidden, heads, kv, 128, inner, vocab, 131072, SOURCE)
+
+
+LLAMA_8B = model("llama-3.1-8b", 8.03e9, 32, 4096, 32, 8, 14336, 128256)
+LLAMA_70B = model("llama-3.1-70b", 70.55e9, 80, 8192, 64, 8, 28672, 128256)
+QWEN_7B = model("qwen2.5-7b", 7.616e9, 28, 3584, 28, 4, 18944, 152064)
+
+
+def gpu(name: str, memory: float, bandwidth: float) -> Gpu:
+    return Gpu(name, memory, bandwidth, {"bf16": 1e14, "fp16": 1e14, "fp8": 2e14}, "pcie", 32e9, 300, SOURCE)
+
+
+A10G, L40S, RTX4090 = gpu("A10G", 24e9, 600e9), gpu("L40S", 48e9, 864e9), gpu("RTX4090", 24e9, 1008e9)
+H100 = gpu("H100", 80e9, 3350e9)
+
+
+@pytest.mark.parametrize(("row", "expected"), [(LLAMA_8B, 131072), (LLAMA_70B, 327680)])
+def test_a_token_takes_two_numbers_per_layer_kv_head_and_dimension(row: Model, expected: int) -> None:
+    assert kv_bytes_per_token(row) == expected
+    assert kv_bytes_per_token(row, 1) == expected // 2
+
+
+def test_a_compressed_latent_is_counted_as_the_catalogue_says_and_not_split_by_tensor_parallelism() -> None:
+    latent = replace(LLAMA_8B, kv_elements_per_layer=576)
+    assert kv_bytes_per_token(latent) == 32 * 576 * 2
+    assert kv_bytes_per_token_and_gpu(Deployment(latent, BF16, L40S, 4)) == 32 * 576 * 2
+
+
+@pytest.mark.parametrize(
+    ("row", "weights", "published"),
+    [(LLAMA_8B, BF16, 16.06e9), (LLAMA_70B, INT4, 39.77e9), (LLAMA_8B, FP8, 9.08e9)],
+)
+def test_weights_take_what_the_published_files_take(
+    row: Model, weights: WeightFormat, published: float
+) -> None:
+    assert weight_bytes(row, weights) == pytest.approx(published, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("deployment", "tokens"),
+    [
+        (Deployment(QWEN_7B, BF16, A10G), 89_088),  # vLLM 0.22
+        (Deployment(LLAMA_70B, INT4, L40S, 2), 132_128),  # vLLM 0.16
+        (Deployment(LLAMA_8B, BF16, RTX4090), 41_408),  # vLLM 0.19
+    ],
+    ids=lambda value: value.id if isinstance(value, Deployment) else str(value),
+)
+def test_kv_tokens_are_within_seven_percent_of_what_vllm_printed(deployment: Deployment, tokens: int) -> None:
+    assert kv_blocks(deployment) * BLOCK_TOKENS == pytest.approx(tokens, rel=0.07)
+
+
+def test_weights_that_do_not_fit_leave_no_block() -> None:
+    assert kv_blocks(Deployment(LLAMA_70B, BF16, H100)) == 0
+    assert kv_blocks(Deployment(LLAMA_70B, BF16, A10G)) == 0
+
+
+def test_an_explicit_number_of_blocks_wins() -> None:
+    assert kv_blocks(Deployment(LLAMA_70B, BF16, A10G, limits=EngineLimits(kv_blocks=77))) == 77
+
+
+def test_more_gpus_than_kv_heads_hold_copies() -> None:
+    eight, sixteen = Deployment(LLAMA_8B, BF16, L40S, 8), Deployment(LLAMA_8B, BF16, L40S, 16)
+    assert kv_bytes_per_token_and_gpu(eight) == kv_bytes_per_token_and_gpu(sixteen) == 131072 / 8
+
+
+def test_memory_that_is_not_a_round_number_is_taken_as_the_driver_reports_it() -> None:
+    reported = replace(L40S, memory_bytes=46068 * 2.0**20)
+    assert kv_blocks(Deployment(LLAMA_8B, BF16, reported)) > kv_blocks(Deployment(LLAMA_8B, BF16, L40S))

@@ -9,7 +9,8 @@ import pytest
 
 from sim.catalog.records import CalibrationRow
 from sim.engine.deployment import PS, Deployment, StepCost
-from sim.engine.step_cost import COEFFICIENTS, best_row, linear_parameters, step_cost
+from sim.engine.physics import COEFFICIENTS, parameters_read, shape_of
+from sim.engine.step_cost import best_row, step_cost
 from tests.engine.test_memory import BF16, FP8, H100, INT4, L40S, LLAMA_8B, LLAMA_70B, SOURCE
 
 MIXTRAL = replace(
@@ -65,7 +66,7 @@ def test_more_gpus_over_pcie_do_not_make_a_long_prefill_faster() -> None:
 
 
 def test_a_mixture_reads_the_experts_that_its_tokens_touch() -> None:
-    one, many = linear_parameters(MIXTRAL, np.array([1.0, 1e6]))
+    one, many = np.asarray(parameters_read(shape_of(Deployment(MIXTRAL, BF16, H100)), np.array([1.0, 1e6])))
     head = 2 * 32000 * 4096
     assert one == pytest.approx(MIXTRAL.active_parameters - head)
     assert many == pytest.approx(MIXTRAL.parameters - head)

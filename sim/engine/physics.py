@@ -1,0 +1,205 @@
+"""The physics of one step as plain formulas over numbers or arrays: the one form that the fit and the
+kernel share.
+
+`COEFFICIENTS` says what each coefficient means and gives the value used where nothing was measured. `Shape`
+holds what the formulas need of a deployment; its fields may be arrays (one entry per measured step) when
+many deployments are fitted at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from sim.catalog.records import Gpu, Model
+from sim.engine.deployment import Deployment
+from sim.engine.memory import embedding_parameters, kv_bytes_per_token_and_gpu
+
+Floats = npt.NDArray[np.float64]
+Number = float | Floats
+Coefficients = Mapping[str, Number]
+
+COEFFICIENTS: dict[str, tuple[float, str]] = {
+    "compute_efficiency": (0.75, "share of the peak rate that large matrix products reach"),
+    "compute_half_tokens": (24.0, "tokens at which they reach half of that"),
+    "bandwidth_efficiency": (0.80, "share of the peak bandwidth at which weights are read"),
+    "overlap_p": (2.2, "p of the norm that joins compute and weight traffic: 1 none overlaps, infinity all"),
+    "kv_efficiency": (0.75, "share of the peak bandwidth at which a large batch reads keys and values"),
+    "kv_half_batch": (6.0, "decodes at which the reads reach half of that"),
+    "attention_efficiency": (0.45, "share of the peak 16-bit rate that prefill attention reaches"),
+    "elementwise_passes": (
+        14.0,
+        "times that a hidden state crosses memory per layer beside matrix products",
+    ),
+    "allreduce_latency_s": (6e-6, "seconds of one all-reduce of nothing between two GPUs"),
+    "allreduce_hop_s": (1e-6, "seconds that each further GPU adds"),
+    "allreduce_efficiency": (0.55, "share of the link rate that an all-reduce reaches"),
+    "allreduce_contention": (
+        0.25,
+        "factor on that over PCIe between 4 GPUs; falls with their root",
+    ),
+    "step_s": (1.5e-3, "seconds of host work per step: schedule, launch, sample, detokenise"),
+    "layer_s": (8e-6, "seconds per layer that no batch size removes"),
+    "sequence_s": (8e-6, "seconds of host work per sequence and step"),
+    "request_s": (15e-3, "seconds per request before it reaches the queue: HTTP, tokenise"),
+}
+
+
+def defaults() -> dict[str, float]:
+    """The value of every coefficient where nothing was measured."""
+    return {name: value for name, (value, _) in COEFFICIENTS.items()}
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What the formulas need of a deployment. Parameters are counts; rates are per GPU and second, dense
+    peaks of the data sheet.
+
+    A model whose output head is tied to its embedding has fewer parameters than is assumed here; the error
+    is below 8 % of a 3B model.
+    """
+
+    layers: Number
+    hidden: Number
+    head: Number  # parameters of the output head
+    active: Number  # parameters of the layers that one token multiplies with
+    shared: Number  # those of them outside experts
+    expert: Number  # parameters of one expert over all layers, 0 for a dense model
+    experts: Number
+    experts_per_token: Number
+    heads_dim: Number  # query heads x head dimension
+    weight_bytes: Number  # per parameter
+    kv_bytes: Number  # of one token of context on each GPU
+    gpus: Number
+    bandwidth: Number
+    linear_flops: Number
+    flops_16: Number
+    link_rate: Number
+    switched: Number  # 1 where links do not share a bus (NVLink), else 0
+
+
+def peak_flops(gpu: Gpu, compute: str) -> float:
+    """Dense peak of `compute` in FLOP/s; 16-bit formats stand in for each other, and for what the card
+    lacks.
+    """
+    rate = gpu.flops.get(compute, 0.0)
+    return rate or max(gpu.flops.get("fp16", 0.0), gpu.flops.get("bf16", 0.0))
+
+
+def expert_parameters(model: Model) -> float:
+    """Parameters of one expert over all layers, from the totals of the model row; 0 for a dense model."""
+    spread = model.experts - model.experts_per_token
+    return (model.parameters - model.active_parameters) / spread if spread > 0 else 0.0
+
+
+def shape_of(deployment: Deployment) -> Shape:
+    """The numbers of `deployment` that the step cost depends on."""
+    model, gpu, head = deployment.model, deployment.gpu, embedding_parameters(deployment.model)
+    expert = expert_parameters(model)
+    active = max(model.active_parameters - 2 * head, 0.0)
+    return Shape(
+        layers=model.layers,
+        hidden=model.hidden_size,
+        head=head,
+        active=active,
+        shared=max(active - model.experts_per_token * expert, 0.0),
+        expert=expert,
+        experts=model.experts,
+        experts_per_token=model.experts_per_token,
+        heads_dim=model.heads * model.head_dim,
+        weight_bytes=deployment.weights.bytes_per_weight,
+        kv_bytes=kv_bytes_per_token_and_gpu(deployment),
+        gpus=deployment.tensor_parallel,
+        bandwidth=gpu.bandwidth_bytes_per_s,
+        linear_flops=peak_flops(gpu, deployment.weights.compute),
+        flops_16=peak_flops(gpu, "bf16"),
+        link_rate=gpu.link_bytes_per_s,
+        switched=float(gpu.link == "nvlink"),
+    )
+
+
+def parameters_read(s: Shape, tokens: Number) -> Number:
+    """Parameters of the layers that a step of `tokens` tokens reads: all of a dense model; of a mixture,
+    the experts touched.
+
+    With uniform routing T tokens touch E (1 - (1 - k/E)^T) of E experts.
+    """
+    missed = np.maximum(1.0 - np.asarray(s.experts_per_token, dtype=np.float64) / s.experts, 0.0)
+    touched: Floats = s.experts * (1.0 - missed**tokens)
+    return s.shared + touched * s.expert
+
+
+def linear_seconds(s: Shape, c: Coefficients, tokens: Number) -> Number:
+    """Seconds of all matrix products with weights (output head: traffic only, its products count per
+    sequence).
+    """
+    compute = (
+        2.0
+        * s.active
+        * (tokens + c["compute_half_tokens"])
+        / (s.linear_flops * c["compute_efficiency"] * s.gpus)
+    )
+    read = parameters_read(s, tokens) * s.weight_bytes + 2.0 * s.head
+    traffic = read / (s.bandwidth * c["bandwidth_efficiency"] * s.gpus)
+    p = c["overlap_p"]
+    return (compute**p + traffic**p) ** (1.0 / p)
+
+
+def allreduce_seconds(s: Shape, c: Coefficients, tokens: Number) -> Number:
+    """Seconds of the two all-reduces of every layer (Megatron), each of `tokens` hidden states in 16 bit; 0
+    on one GPU.
+
+    A ring moves 2 (n-1)/n of the message over each link; PCIe is shared once more than two GPUs talk.
+    """
+    gpus = np.asarray(s.gpus, dtype=np.float64)
+    shared_bus = (1.0 - np.asarray(s.switched)) * (gpus > 2)
+    contention = np.where(shared_bus > 0, c["allreduce_contention"] * np.sqrt(4.0 / gpus), 1.0)
+    rate = np.maximum(np.asarray(s.link_rate) * c["allreduce_efficiency"] * contention, 1e8)
+    moved = tokens * s.hidden * 2.0 * 2.0 * (gpus - 1) / gpus
+    once = c["allreduce_latency_s"] + c["allreduce_hop_s"] * (gpus - 2) + moved / rate
+    seconds: Floats = np.where(gpus > 1, 2.0 * s.layers * once, 0.0)
+    return seconds
+
+
+def base_seconds(s: Shape, c: Coefficients, tokens: Number) -> Number:
+    """Seconds of a step of `tokens` tokens without attention and without what each sequence adds.
+
+    Norms, activations, rotations and residuals are passes of the hidden state over memory; every GPU of a
+    group does them all.
+    """
+    fixed = c["step_s"] + c["layer_s"] * s.layers
+    passes = (
+        tokens
+        * s.hidden
+        * 2.0
+        * c["elementwise_passes"]
+        * s.layers
+        / (s.bandwidth * c["bandwidth_efficiency"])
+    )
+    return fixed + passes + linear_seconds(s, c, tokens) + allreduce_seconds(s, c, tokens)
+
+
+def context_seconds(s: Shape, c: Coefficients, decodes: Number) -> Number:
+    """Seconds per token of context read with `decodes` decodes in the step: few sequences do not fill the
+    memory system.
+    """
+    efficiency = c["kv_efficiency"] * decodes / (decodes + c["kv_half_batch"])
+    return s.kv_bytes / (s.bandwidth * np.maximum(efficiency, 0.02))
+
+
+def pair_seconds(s: Shape, c: Coefficients) -> Number:
+    """Seconds per pair of query and key in prefill attention: 4 x heads x head_dim operations per layer."""
+    return 4.0 * s.heads_dim * s.layers / (s.flops_16 * c["attention_efficiency"] * s.gpus)
+
+
+def prefill_context_seconds(s: Shape, c: Coefficients) -> Number:
+    """Seconds per token of context that a prefill chunk reads."""
+    return s.kv_bytes / (s.bandwidth * c["kv_efficiency"])
+
+
+def sequence_seconds(s: Shape, c: Coefficients) -> Number:
+    """Seconds that each sequence adds to a step: host work and its row of the output head."""
+    return c["sequence_s"] + 2.0 * s.head / (s.flops_16 * c["compute_efficiency"] * s.gpus)

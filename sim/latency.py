@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +18,7 @@ from sim.engine.deployment import PS
 from sim.fleet_records import RequestLog, Status
 
 Floats = npt.NDArray[np.float64]
+Samples = npt.NDArray[np.floating[Any]]
 METRICS = ("ttft", "tpot", "e2e")
 
 
@@ -59,7 +61,7 @@ def class_metrics(log: RequestLog, class_index: int, from_ps: int, to_ps: int) -
     }
 
 
-def quantile(samples: Floats, q: float) -> float:
+def quantile(samples: Samples, q: float) -> float:
     """The least sample that at least the share `q` of all samples does not exceed; no interpolation; inf of
     none.
 
@@ -72,7 +74,7 @@ def quantile(samples: Floats, q: float) -> float:
     return float(np.partition(samples, rank)[rank])
 
 
-def quantile_ci(samples: Floats, q: float, level: float = 0.95) -> tuple[float, float]:
+def quantile_ci(samples: Samples, q: float, level: float = 0.95) -> tuple[float, float]:
     """Interval that holds the true `q`-quantile with probability >= `level`, if samples are independent.
 
     Order statistics: the number of samples below the quantile is binomial, whatever the law. A side that no
@@ -90,7 +92,7 @@ def quantile_ci(samples: Floats, q: float, level: float = 0.95) -> tuple[float, 
     )
 
 
-def attainment(samples: Floats, limit_s: float) -> float:
+def attainment(samples: Samples, limit_s: float) -> float:
     """Share of samples within the limit; 0 of none.
 
     >>> attainment(np.array([0.1, 0.2, np.inf, 0.2]), 0.2)
@@ -132,7 +134,7 @@ def replication_ci(values: Sequence[float], level: float = 0.95) -> tuple[float,
     return max(0.0, mean - half), mean + half
 
 
-def verdict(samples_by_seed: Sequence[Floats], q: float, limit_s: float) -> Quantiles:
+def verdict(samples_by_seed: Sequence[Samples], q: float, limit_s: float) -> Quantiles:
     """Whether the `q`-quantile stays within `limit_s`, over independent replications (one array per seed).
 
     Both intervals are the hull of two: one over pooled samples as if independent (order statistics;
@@ -140,7 +142,7 @@ def verdict(samples_by_seed: Sequence[Floats], q: float, limit_s: float) -> Quan
     first is too narrow alone; a few replications that agree by chance, or that all attain 1, make the
     second too narrow. No request at all proves nothing: not met, interval unbounded.
     """
-    seeds = [samples for samples in samples_by_seed if len(samples)]
+    seeds = [samples.astype(np.float64) for samples in samples_by_seed if len(samples)]
     pooled = np.concatenate(seeds) if seeds else np.empty(0)
     share = attainment(pooled, limit_s)
     bounds, share_bounds = [quantile_ci(pooled, q)], [wilson_ci(share, len(pooled))]

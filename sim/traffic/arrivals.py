@@ -1,0 +1,97 @@
+"""When requests arrive: a Poisson process whose rate is constant inside a minute and noisy from minute to minute."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from sim.traffic.columns import Requests
+
+PS_PER_S = 1e12
+MINUTE_S = 60.0
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class Part:
+    """Requests of one class before they are merged with the others; `arrival_s` ascends. No `session_id`: they stand alone."""
+
+    class_id: int
+    arrival_s: Floats
+    input_tokens: Ints
+    output_tokens: Ints
+    prefix_tokens: Ints
+    session_id: npt.NDArray[np.int64] | None = None
+
+
+def minute_edges(*spans_s: float) -> Floats:
+    """Edges of the minutes of consecutive spans, in seconds; a span that is no whole number of minutes ends with a short one.
+
+    >>> minute_edges(90.0, 60.0).tolist()
+    [0.0, 60.0, 90.0, 150.0]
+    """
+    edges = [np.zeros(1)]
+    start = 0.0
+    for span in spans_s:
+        if span > 0:
+            edges.append(np.append(np.arange(start + MINUTE_S, start + span - 1e-9, MINUTE_S), start + span))
+            start += span
+    return np.concatenate(edges)
+
+
+def minute_noise(rng: np.random.Generator, minutes: int, cv: float) -> Floats:
+    """Factors on the rate of each minute: log-normal, mean 1, coefficient of variation `cv`, independent of each other."""
+    sigma = float(np.sqrt(np.log1p(cv * cv)))
+    return np.exp(sigma * rng.standard_normal(minutes) - sigma * sigma / 2)
+
+
+def poisson_times(rng: np.random.Generator, edges_s: Floats, rates_rps: Floats) -> Floats:
+    """Ascending arrival times of a Poisson process with rate `rates_rps[i]` from `edges_s[i]` to `edges_s[i + 1]`.
+
+    Time change: a unit-rate process is stretched by the inverse of the cumulative rate. The unit-rate process depends on `rng`
+    only, so the same seed at another rate gives the same requests, closer together (common random numbers).
+    """
+    cumulative = np.concatenate([np.zeros(1), np.cumsum(np.diff(edges_s) * rates_rps)])
+    total = float(cumulative[-1])
+    if total <= 0.0:
+        return np.empty(0)
+    unit = np.cumsum(rng.standard_exponential(int(total + 6.0 * np.sqrt(total) + 20.0)))
+    while unit[-1] < total:
+        more = np.cumsum(rng.standard_exponential(1000)) + unit[-1]
+        unit = np.concatenate([unit, more])
+    unit = unit[: np.searchsorted(unit, total, side="left")]
+    return np.interp(unit, cumulative, edges_s)
+
+
+def merge(parts: Sequence[Part]) -> Requests:
+    """All parts as one table sorted by arrival; at equal times the part named first comes first."""
+    arrival_ps = [np.rint(part.arrival_s * PS_PER_S).astype(np.int64) for part in parts]
+    class_id = [np.full(len(part.arrival_s), part.class_id, np.int16) for part in parts]
+    session = [
+        np.full(len(part.arrival_s), -1, np.int64) if part.session_id is None else part.session_id for part in parts
+    ]
+    if len(parts) == 1:
+        part = parts[0]
+        return Requests(
+            arrival_ps[0], class_id[0], part.input_tokens, part.output_tokens, session[0], part.prefix_tokens
+        )
+    if not parts:
+        empty = np.empty(0, np.int32)
+        return Requests(
+            np.empty(0, np.int64), np.empty(0, np.int16), empty, empty, np.empty(0, np.int64), empty
+        )
+    joined = np.concatenate(arrival_ps)
+    order = np.argsort(joined, kind="stable")  # merges sorted runs: linear in practice
+    return Requests(
+        arrival_ps=joined[order],
+        class_id=np.concatenate(class_id)[order],
+        input_tokens=np.concatenate([part.input_tokens for part in parts])[order],
+        output_tokens=np.concatenate([part.output_tokens for part in parts])[order],
+        session_id=np.concatenate(session)[order],
+        prefix_tokens=np.concatenate([part.prefix_tokens for part in parts])[order],
+    )

@@ -1,0 +1,34 @@
+"""Demand of a scenario by class and hour slice: what the integer program and the bill are computed from."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sim.scenario.records import LogTraffic, Scenario
+from sim.traffic.columns import Demand
+from sim.traffic.lengths import mean_lengths
+from sim.traffic.synthetic import slice_names, slice_rates_rps, slice_weights_h, turns_mean
+
+
+def demand(scenario: Scenario) -> Demand:
+    """Mean rates of every class in every slice, and the mean tokens of its requests; no random number of the scenario's seed is in it.
+
+    Slices: "weekday 00".."weekend 23" for a synthetic week, "every hour" for constant traffic, the log's own hours for a log.
+    Token means are the exact means of what `sim.traffic.hour` draws (of the log's rows, for a log).
+    """
+    if isinstance(scenario.traffic, LogTraffic):
+        from sim.traffic.replay import replay_demand  # start-up time: generated traffic needs no readers
+
+        return replay_demand(scenario)
+    traffic = scenario.traffic
+    shares = np.array([request_class.share for request_class in scenario.request_classes])
+    means = np.array([mean_lengths(each, turns_mean(scenario)) for each in scenario.request_classes])
+    return Demand(
+        slices=slice_names(traffic),
+        weight_h=slice_weights_h(traffic),
+        mean_rps=np.outer(shares, slice_rates_rps(traffic)),
+        peak_factor=traffic.peak_minute_factor,
+        input_tokens=means[:, 0],
+        output_tokens=means[:, 1],
+        prefix_tokens=means[:, 2],
+    )

@@ -1,0 +1,136 @@
+"""How long prompts and answers are: draws from an inverse CDF, and prompts that grow with the turns of a conversation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from sim.scenario.records import Conversation, RequestClass, Tokens
+from sim.streams import stream
+
+DEFAULT_TURNS = 2.5  # turns per conversation where the traffic does not say: the default of the synthetic week
+TABLE_TURNS = 500_000  # rows of a turn table: the mean is then within 0.2 % of the law's, and the table fits in cache
+TABLE_SEED = 2026  # fixed: the means that are billed must not depend on the scenario's seed
+MEAN_POINTS = 1 << 18
+
+Ints = npt.NDArray[np.int32]
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Turns:
+    """Turns of many conversations, one row per request, sorted by conversation and turn.
+
+    conversation, turn   row's conversation (0..n-1) and turn number in it (0 is the first)
+    input_tokens, output_tokens, prefix_tokens   as in sim.traffic.columns.Requests
+    """
+
+    conversation: npt.NDArray[np.int64]
+    turn: npt.NDArray[np.int64]
+    input_tokens: Ints
+    output_tokens: Ints
+    prefix_tokens: Ints
+
+    def __len__(self) -> int:
+        return len(self.turn)
+
+
+def sample_tokens(tokens: Tokens, uniform: Floats) -> Ints:
+    """Whole token counts, at least 1, at the given probabilities: the inverse CDF, linear between its points.
+
+    >>> sample_tokens(Tokens((0.0, 1.0), (10.0, 20.0), 15.0), np.array([0.0, 0.5, 1.0])).tolist()
+    [10, 15, 20]
+    """
+    values = np.interp(uniform, tokens.quantiles, tokens.tokens)
+    np.rint(values, out=values)
+    np.maximum(values, 1.0, out=values)
+    return values.astype(np.int32)
+
+
+@lru_cache(maxsize=256)
+def mean_tokens(tokens: Tokens) -> float:
+    """Mean of what `sample_tokens` draws, rounding and the floor of 1 token included, to about 1e-5.
+
+    It differs from `tokens.mean` only where the law reaches below 1 token.
+
+    >>> round(mean_tokens(Tokens((0.0, 1.0), (10.0, 20.0), 15.0)), 3)
+    15.0
+    """
+    midpoints = (np.arange(MEAN_POINTS) + 0.5) / MEAN_POINTS
+    return float(sample_tokens(tokens, midpoints).mean())
+
+
+def simulate_turns(
+    conversation: Conversation, output: Tokens, turns_mean: float, conversations: int, rng: np.random.Generator
+) -> Turns:
+    """Turns of `conversations` independent conversations whose number of turns is geometric with mean `turns_mean`.
+
+    P(n turns) = (1 - 1/mean)^(n-1) / mean: after every answer the user goes on with the same probability.
+    Prompt = system prompt + min(history, cap) + user text; history = user texts and answers of the earlier turns.
+    prefix_tokens = system prompt + history while the history is whole; once its oldest part is cut the prompt shares only
+    the system prompt with the turn before (token positions moved), so that is also the prefix of a first turn.
+    """
+    turns = rng.geometric(1.0 / max(turns_mean, 1.0), conversations).astype(np.int64)
+    rows = int(turns.sum())
+    first = np.cumsum(turns) - turns
+    owner = np.repeat(np.arange(conversations), turns)
+    turn = np.arange(rows) - first[owner]
+    user = sample_tokens(conversation.user_tokens, rng.random(rows)).astype(np.int64)
+    answer = sample_tokens(output, rng.random(rows)).astype(np.int64)
+    spent = np.cumsum(user + answer) - (user + answer)  # exclusive running sum over all rows
+    history = spent - spent[first][owner]
+    whole = history <= conversation.history_cap_tokens
+    kept = np.minimum(history, conversation.history_cap_tokens)
+    system = conversation.system_prompt_tokens
+    return Turns(
+        conversation=owner,
+        turn=turn,
+        input_tokens=(system + kept + user).astype(np.int32),
+        output_tokens=answer.astype(np.int32),
+        prefix_tokens=(system + np.where(whole, kept, 0)).astype(np.int32),
+    )
+
+
+@lru_cache(maxsize=64)
+def turn_table(conversation: Conversation, output: Tokens, turns_mean: float) -> Turns:
+    """About 500,000 turns from a fixed stream: the joint law of (turn, history, prompt, answer) that hours draw rows from.
+
+    A uniformly drawn row is a request of a steady state: conversations weigh by their number of turns.
+    """
+    conversations = max(1000, int(TABLE_TURNS / max(turns_mean, 1.0)))
+    return simulate_turns(conversation, output, turns_mean, conversations, stream(TABLE_SEED, "turn table"))
+
+
+def draw_lengths(
+    request_class: RequestClass, turns_mean: float, n: int, rng: np.random.Generator
+) -> tuple[Ints, Ints, Ints]:
+    """Input, output and prefix tokens of `n` independent requests of a class.
+
+    Conversations: independent rows of the turn table. Approximation: the turns of one conversation do not follow each
+    other inside the hour (see `sim.traffic.sessions`); for open arrivals of many users the law of each request is the same.
+    Request i depends only on the i-th draw of `rng`, so that a longer run starts with the same requests.
+    """
+    if request_class.conversation is not None:
+        table = turn_table(request_class.conversation, request_class.output_tokens, turns_mean)
+        row = (rng.random(n) * len(table)).astype(np.int64)
+        return table.input_tokens[row], table.output_tokens[row], table.prefix_tokens[row]
+    assert request_class.input_tokens is not None
+    inputs, outputs = rng.spawn(2)
+    lengths_in = sample_tokens(request_class.input_tokens, inputs.random(n))
+    return lengths_in, sample_tokens(request_class.output_tokens, outputs.random(n)), np.zeros(n, np.int32)
+
+
+def mean_lengths(request_class: RequestClass, turns_mean: float) -> tuple[float, float, float]:
+    """Mean input, output and prefix tokens per request of a class: the exact means of what `draw_lengths` draws."""
+    if request_class.conversation is not None:
+        table = turn_table(request_class.conversation, request_class.output_tokens, turns_mean)
+        return (
+            float(table.input_tokens.mean()),
+            float(table.output_tokens.mean()),
+            float(table.prefix_tokens.mean()),
+        )
+    assert request_class.input_tokens is not None
+    return mean_tokens(request_class.input_tokens), mean_tokens(request_class.output_tokens), 0.0

@@ -1,0 +1,96 @@
+"""A synthetic week: 24 weekday hours and 24 weekend hours, or one hour that repeats for ever."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from sim.scenario.records import ConstantTraffic, Scenario, SyntheticTraffic
+from sim.streams import stream
+from sim.traffic.arrivals import Part, merge, minute_edges, minute_noise, poisson_times
+from sim.traffic.columns import Requests
+from sim.traffic.lengths import DEFAULT_TURNS, draw_lengths
+
+HOUR_S = 3600.0
+HOURS_PER_MONTH = 730.0
+WEEK = (("weekday", 5 / 7), ("weekend", 2 / 7))
+Generated = SyntheticTraffic | ConstantTraffic
+
+
+def slice_names(traffic: Generated) -> tuple[str, ...]:
+    """Names of the hour slices, e.g. "weekday 14"; constant traffic has the one slice "every hour"."""
+    if isinstance(traffic, ConstantTraffic):
+        return ("every hour",)
+    return tuple(f"{day} {hour:02d}" for day, _ in WEEK for hour in range(24))
+
+
+def slice_weights_h(traffic: Generated) -> npt.NDArray[np.float64]:
+    """Hours a month that each slice stands for; they sum to 730."""
+    if isinstance(traffic, ConstantTraffic):
+        return np.array([HOURS_PER_MONTH])
+    return np.repeat([HOURS_PER_MONTH * share / 24 for _, share in WEEK], 24)
+
+
+def slice_rates_rps(traffic: Generated) -> npt.NDArray[np.float64]:
+    """Mean rate of all classes together in each slice.
+
+    A weekday has users x conversations x turns requests, spread by `hour_weights`; a weekend day `weekend_factor` times that.
+    """
+    if isinstance(traffic, ConstantTraffic):
+        return np.array([traffic.rate_rps])
+    per_day = traffic.daily_active_users * traffic.conversations_per_user * traffic.turns_per_conversation
+    weekday = per_day * np.asarray(traffic.hour_weights, float) / HOUR_S
+    return np.concatenate([weekday, weekday * traffic.weekend_factor])
+
+
+def hour_before(traffic: Generated, slice_index: int) -> int:
+    """The slice one hour earlier in the same type of day; before hour 0 comes hour 23."""
+    if isinstance(traffic, ConstantTraffic):
+        return 0
+    return slice_index - slice_index % 24 + (slice_index - 1) % 24
+
+
+def turns_mean(scenario: Scenario) -> float:
+    """Mean turns of a conversation; 2.5 for traffic that does not say."""
+    traffic = scenario.traffic
+    return traffic.turns_per_conversation if isinstance(traffic, SyntheticTraffic) else DEFAULT_TURNS
+
+
+def hour_profile(
+    traffic: Generated, slice_index: int, seed: int, duration_s: float, warmup_s: float
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Minute edges in seconds, and the rate of all classes together in each of those minutes, noise included.
+
+    The noise is common to all classes: users of every class stay away, or come, in the same minute. That is the safe side.
+    """
+    rates = slice_rates_rps(traffic)
+    edges = minute_edges(warmup_s, duration_s)
+    before = edges[:-1] < warmup_s
+    rate = np.where(before, rates[hour_before(traffic, slice_index)], rates[slice_index])
+    noise = minute_noise(stream(seed, "minute noise", slice_index), len(rate), traffic.minute_noise_cv)
+    return edges, rate * noise
+
+
+def synthetic_hour(
+    scenario: Scenario,
+    traffic: Generated,
+    slice_index: int,
+    seed: int,
+    duration_s: float,
+    warmup_s: float,
+    rate_scale: float,
+    classes: Sequence[int],
+) -> Requests:
+    """One hour of generated traffic with its warm-up; each class has streams of its own, named after the class."""
+    edges, rates = hour_profile(traffic, slice_index, seed, duration_s, warmup_s)
+    turns = turns_mean(scenario)
+    parts = []
+    for index in classes:
+        request_class = scenario.request_classes[index]
+        arrivals = stream(seed, "arrivals", request_class.name, slice_index)
+        times = poisson_times(arrivals, edges, rates * (request_class.share * rate_scale))
+        lengths = stream(seed, "lengths", request_class.name, slice_index)
+        parts.append(Part(index, times, *draw_lengths(request_class, turns, len(times), lengths)))
+    return merge(parts)

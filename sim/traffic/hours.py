@@ -89,7 +89,7 @@ def _probe_part(
         rows = replay.rows_of(index)
         if len(rows):
             pick = rows[(rng.random(len(times)) * len(rows)).astype(np.int64)]
-            log = replay.requests
+            log = replay.log
             return Part(index, times, log.input_tokens[pick], log.output_tokens[pick], log.prefix_tokens[pick])
     lengths = draw_lengths(scenario.request_classes[index], turns_mean(scenario), len(times), rng)
     return Part(index, times, *lengths)

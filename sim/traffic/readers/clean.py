@@ -1,0 +1,155 @@
+"""From what a reader understood to what a simulation can replay: bad rows out, sorted, from 0 s, units checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from sim.errors import InputError
+from sim.streams import stream
+from sim.traffic.readers.records import Floats, Ints, Longs, Raw, ReadLog
+
+MOST_TOKENS = 10_000_000  # above every context window on sale: a damaged cell, not a prompt
+Mask = npt.NDArray[np.bool_]
+
+
+def clean(
+    path: Path, form: str, raw: Raw, dropped: Mapping[str, int], first_line: Mapping[str, int]
+) -> ReadLog:
+    """`raw` without its bad rows, sorted by arrival; raises InputError when nothing is left or clocks are mixed.
+
+    `dropped` and `first_line` count the rows that fell out before; timestamps in coarse buckets are spread over their bucket.
+    """
+    counts, first = dict(dropped), dict(first_line)
+    read = len(raw.lines) + sum(counts.values())
+    keep = np.ones(len(raw.lines), bool)
+    for reason, bad in faults(raw).items():
+        fresh = bad & keep
+        if fresh.any():
+            counts[reason] = int(fresh.sum())
+            first[reason] = int(raw.lines[fresh].min())
+            keep &= ~bad
+    kept = int(keep.sum())
+    if kept == 0:
+        reasons = "; ".join(f"{reason}: {rows} (first at line {first[reason]})" for reason, rows in counts.items())
+        raise InputError(f"{path}: no usable row of {read} as {form}: {reasons or 'there are none under the header'}")
+    notes = list(raw.notes)
+    arrival = raw.arrival_s[keep]
+    check_one_clock(path, arrival, raw.lines[keep])
+    if (np.diff(arrival) < 0).any():
+        notes.append("rows were not in order of arrival; sorted")
+    arrival = arrival - arrival.min()
+    bucket = bucket_s(arrival)
+    if bucket:
+        arrival = arrival + stream(0, "bucketed timestamps").random(kept) * bucket
+        notes.append(f"arrival times came in buckets of {bucket:g} s; spread evenly over each bucket")
+    order = np.argsort(arrival, kind="stable")
+    output = raw.output_tokens[keep]
+    if raw.zero_output_means_one and (output == 0).any():
+        notes.append(f"{int((output == 0).sum())} rows without output tokens are kept as 1 token (embeddings)")
+    inputs = raw.input_tokens[keep].astype(np.int32)[order]
+    outputs = np.maximum(output, 1).astype(np.int32)[order]
+    session = np.full(kept, -1, np.int64) if raw.session_id is None else raw.session_id[keep][order]
+    codes = np.full(kept, -1, np.int64) if raw.class_code is None else raw.class_code[keep][order]
+    return ReadLog(
+        path=path,
+        format=form,
+        arrival_s=arrival[order] - arrival[order[0]],
+        input_tokens=inputs,
+        output_tokens=outputs,
+        session_id=session,
+        prefix_tokens=session_prefix(session, inputs, outputs)
+        if raw.prefix_tokens is None
+        else np.minimum(raw.prefix_tokens[keep][order], inputs - 1).astype(np.int32),
+        class_code=codes.astype(np.int16),
+        class_names=raw.class_names,
+        read=read,
+        kept=kept,
+        dropped=counts,
+        first_line=first,
+        notes=tuple(notes),
+    )
+
+
+def faults(raw: Raw) -> dict[str, Mask]:
+    """Reason -> rows that cannot be replayed; a row counts for the first reason that fits."""
+    inputs, outputs = raw.input_tokens, raw.output_tokens
+    with np.errstate(invalid="ignore"):
+        return {
+            "arrival time is not a finite number": ~np.isfinite(raw.arrival_s),
+            "negative arrival time": raw.arrival_s < 0,
+            "token count is not a finite number": ~np.isfinite(inputs) | ~np.isfinite(outputs),
+            "negative token count": (inputs < 0) | (outputs < 0),
+            "token count is not whole": (inputs % 1 != 0) | (outputs % 1 != 0),
+            f"more than {MOST_TOKENS} tokens": (inputs > MOST_TOKENS) | (outputs > MOST_TOKENS),
+            "no input tokens": inputs == 0,
+            "no output tokens (failed or cancelled)": (outputs == 0) & (not raw.zero_output_means_one),
+        }
+
+
+def check_one_clock(path: Path, arrival_s: Floats, lines: Longs) -> None:
+    """Raises InputError at the first row whose clock is not that of the rows before: seconds and milliseconds, or two epochs.
+
+    Two signs: neighbours in the file whose times differ by 1000, 1e6 or 1e9 again and again; or one gap that is more than
+    100 times all the rest of the log.
+    """
+    if len(arrival_s) < 10:
+        return
+    early, late = arrival_s[:-1], arrival_s[1:]
+    ratio = np.maximum(early, late) / np.maximum(np.minimum(early, late), 1e-9)
+    jump = np.zeros(len(ratio), bool)
+    for factor in (1e3, 1e6, 1e9):
+        jump |= (np.abs(ratio / factor - 1) < 0.05) & (np.minimum(early, late) > 1)
+    if jump.sum() >= max(1, 0.0005 * len(ratio)):
+        row = int(np.argmax(jump)) + 1
+        raise InputError(
+            f"{path}:{lines[row]}: arrival time {arrival_s[row]:g} after {arrival_s[row - 1]:g}: "
+            "units look mixed (seconds, milliseconds ...); write all arrival times in seconds"
+        )
+    order = np.argsort(arrival_s)
+    ordered = arrival_s[order]
+    gaps = np.diff(ordered)
+    widest = int(np.argmax(gaps))
+    rest = ordered[-1] - ordered[0] - gaps[widest]
+    if gaps[widest] > 100 * max(float(rest), 60.0):
+        far = order[widest + 1 :] if widest + 1 > len(order) // 2 else order[: widest + 1]
+        row = int(far.min())
+        raise InputError(
+            f"{path}:{lines[row]}: arrival time {arrival_s[row]:.10g} is {gaps[widest]:.6g} s away from the other rows, "
+            f"which span {rest:.6g} s; write all arrival times in seconds on one clock"
+        )
+
+
+def bucket_s(arrival_s: Floats) -> float:
+    """Width of the buckets that times were rounded to, in whole seconds; 0 where they were not.
+
+    >>> bucket_s(np.array([0.0, 3.0, 3.0, 9.0])), bucket_s(np.array([0.0, 1.5, 1.5]))
+    (3.0, 0.0)
+    """
+    if (arrival_s % 1 != 0).any():
+        return 0.0
+    whole = np.unique(arrival_s.astype(np.int64))
+    if len(whole) == len(arrival_s) or len(whole) < 2:
+        return 0.0  # no two at the same time: nothing was lost
+    return float(np.gcd.reduce(np.diff(whole)))
+
+
+def session_prefix(session_id: Longs, inputs: Ints, outputs: Ints) -> Ints:
+    """Leading input tokens that the turn before also had, for rows in order of arrival.
+
+    The prompt before plus its answer, where the new prompt is longer than that; else the history was cut and nothing is
+    known to be shared: 0, the safe side.
+    """
+    prefix = np.zeros(len(session_id), np.int32)
+    rows = np.flatnonzero(session_id >= 0)
+    if len(rows) < 2:
+        return prefix
+    rows = rows[np.argsort(session_id[rows], kind="stable")]
+    early, late = rows[:-1], rows[1:]
+    shared = inputs[early].astype(np.int64) + outputs[early]
+    grown = (session_id[early] == session_id[late]) & (shared < inputs[late])
+    prefix[late[grown]] = shared[grown]
+    return prefix

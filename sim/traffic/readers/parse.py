@@ -1,0 +1,88 @@
+"""Columns of text to columns of numbers: fast where all is well, NaN or -1 where a cell cannot be read."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+import numpy as np
+
+from sim.traffic.readers.records import Floats, Longs
+
+
+def numbers(cells: Sequence[str]) -> Floats:
+    """Cells as float64; NaN for what is no number.
+
+    >>> numbers(["1", " 2.5", "x", ""]).tolist()
+    [1.0, 2.5, nan, nan]
+    """
+    try:
+        return np.array(cells, dtype=np.float64)
+    except ValueError:
+        return np.array([_number(cell) for cell in cells], dtype=np.float64)
+
+
+def _number(cell: str) -> float:
+    try:
+        return float(cell)
+    except ValueError:
+        return math.nan
+
+
+def instants(cells: Sequence[str]) -> Floats:
+    """ISO date-times as seconds since 1970; NaN for what is none. Up to nine fractional digits; no zone means UTC.
+
+    float64 keeps them to 0.24 microseconds.
+
+    >>> instants(["1970-01-01 00:00:01.5000000", "1970-01-01T02:00:00+02:00", "soon"]).tolist()
+    [1.5, 0.0, nan]
+    """
+    zone = _common_utc_suffix(cells)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # numpy warns where a zone is left, and reads it wrongly
+            stripped = [cell[: -len(zone)] for cell in cells] if zone else cells
+            stamps = np.array(stripped, dtype="datetime64[ns]")
+    except (ValueError, Warning):
+        return np.array([_instant(cell) for cell in cells], dtype=np.float64)
+    seconds = stamps.astype(np.int64) / 1e9
+    seconds[np.isnat(stamps)] = math.nan
+    return np.asarray(seconds, dtype=np.float64)
+
+
+def _common_utc_suffix(cells: Sequence[str]) -> str:
+    for suffix in ("+00:00", "Z"):
+        if cells and cells[0].endswith(suffix) and all(cell.endswith(suffix) for cell in cells):
+            return suffix
+    return ""
+
+
+def _instant(cell: str) -> float:
+    try:
+        moment = datetime.fromisoformat(cell.strip())
+    except ValueError:
+        return math.nan
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+
+
+class Codes:
+    """Whole numbers for texts, in order of first sight; an empty cell is -1.
+
+    >>> codes = Codes()
+    >>> codes(["b", "a", "", "b"]).tolist(), codes.names
+    ([0, 1, -1, 0], ('b', 'a'))
+    """
+
+    def __init__(self) -> None:
+        self._codes: dict[str, int] = {}
+
+    def __call__(self, cells: Sequence[str]) -> Longs:
+        known = self._codes
+        numbers_ = [known.setdefault(cell, len(known)) if cell else -1 for cell in map(str.strip, cells)]
+        return np.array(numbers_, dtype=np.int64)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self._codes)

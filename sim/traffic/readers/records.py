@@ -1,0 +1,71 @@
+"""What a reader returns: the requests of a log, and an account of every row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+Longs = npt.NDArray[np.int64]
+Ints = npt.NDArray[np.int32]
+
+
+@dataclass
+class Raw:
+    """A log as a format's reader understood it, before bad rows are taken out; NaN marks what could not be read.
+
+    arrival_s       seconds on any clock; tokens as float so that NaN, fractions and huge values survive until they are judged
+    session_id      -1: stands alone; class_code indexes `class_names`, -1: not given
+    prefix_tokens   None: to be derived from sessions
+    lines           line of each row in the file (1 is the header's)
+    """
+
+    arrival_s: Floats
+    input_tokens: Floats
+    output_tokens: Floats
+    lines: Longs
+    session_id: Longs | None = None
+    prefix_tokens: Floats | None = None
+    class_code: Longs | None = None
+    class_names: tuple[str, ...] = ()
+    zero_output_means_one: bool = False
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class ReadLog:
+    """Requests of a log sorted by arrival, the first at 0 s; rows read = kept + dropped, each drop with its reason.
+
+    arrival_s       float64, ascending
+    class_code      int16, index into `class_names`; -1 where the log does not say
+    dropped         reason -> rows; `first_line` has the line of the first row dropped for that reason
+    notes           what was changed or assumed, one sentence each
+    """
+
+    path: Path
+    format: str
+    arrival_s: Floats
+    input_tokens: Ints
+    output_tokens: Ints
+    session_id: Longs
+    prefix_tokens: Ints
+    class_code: npt.NDArray[np.int16]
+    class_names: tuple[str, ...]
+    read: int
+    kept: int
+    dropped: dict[str, int]
+    first_line: dict[str, int]
+    notes: tuple[str, ...]
+
+    def summary(self) -> str:
+        """One line: format, rows read, kept and dropped by reason."""
+        dropped = "; ".join(
+            f"{rows} dropped: {reason} (first at line {self.first_line[reason]})"
+            for reason, rows in self.dropped.items()
+        )
+        return f"{self.path}: {self.format}: {self.read} rows read, {self.kept} kept" + (
+            f"; {dropped}" if dropped else ""
+        )

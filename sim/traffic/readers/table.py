@@ -1,0 +1,133 @@
+"""A CSV log as numpy columns: only the columns that a format wants, so that personal ones never leave the file."""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import TextIO
+
+import numpy as np
+
+from sim.errors import InputError
+from sim.traffic.readers.files import gzip_faults, open_log
+from sim.traffic.readers.parse import Codes, instants, numbers
+from sim.traffic.readers.records import Floats, Longs, Raw
+
+CHUNK_ROWS = 50_000
+NUMBER, TIME, TEXT = "number", "time", "text"
+
+
+@dataclass
+class Table:
+    """Columns by lower-case name: float64 for numbers and times (seconds since 1970), int64 codes for texts."""
+
+    columns: dict[str, Floats]
+    codes: dict[str, Longs]
+    names: dict[str, tuple[str, ...]]
+    lines: Longs
+    dropped: Counter[str] = field(default_factory=Counter)
+    first_line: dict[str, int] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.lines)
+
+
+@dataclass(frozen=True)
+class CsvFormat:
+    """A format is recognised by its header: all of `required` must be there, in any order and letter case.
+
+    required, optional   lower-case column name -> NUMBER, TIME (ISO date-time) or TEXT
+    build                what the columns mean
+    """
+
+    name: str
+    required: Mapping[str, str]
+    build: Callable[[Table], Raw]
+    optional: Mapping[str, str] = field(default_factory=dict)
+
+    def matches(self, header: Sequence[str]) -> bool:
+        return set(self.required) <= set(header)
+
+
+def read_header(path: Path) -> list[str]:
+    """Lower-case column names in the first line."""
+    with open_log(path) as text, gzip_faults(path, [1]):
+        return _header(text)
+
+
+def _header(text: TextIO) -> list[str]:
+    return [name.strip().lower() for name in next(csv.reader(text), [])]
+
+
+def read_table(path: Path, form: CsvFormat) -> Table:
+    """The wanted columns of a file; rows with too few or too many cells are counted as torn, empty lines as blank."""
+    with open_log(path) as text:
+        header = _header(text)
+        wanted = {**form.required, **{k: v for k, v in form.optional.items() if k in header}}
+        twice = [name for name in wanted if header.count(name) > 1]
+        if twice:
+            raise InputError(f"{path}:1: column {twice[0]} stands twice in the header; keep one")
+        reader = _Columns({name: (header.index(name), kind) for name, kind in wanted.items()}, len(header))
+        line = [1]
+        with gzip_faults(path, line):
+            for rows in _chunks(text):
+                try:
+                    reader.add(rows, line[0] + 1)
+                finally:
+                    line[0] += len(rows)
+    return reader.table()
+
+
+def _chunks(text: TextIO) -> Iterator[list[list[str]]]:
+    rows = csv.reader(text)
+    while chunk := list(islice(rows, CHUNK_ROWS)):
+        yield chunk
+
+
+class _Columns:
+    """Collects chunks of rows as arrays."""
+
+    def __init__(self, wanted: Mapping[str, tuple[int, str]], width: int) -> None:
+        self._wanted = wanted
+        self._width = width
+        self._parts: dict[str, list[Floats]] = {n: [] for n, (_, kind) in wanted.items() if kind != TEXT}
+        self._codes = {name: Codes() for name, (_, kind) in wanted.items() if kind == TEXT}
+        self._code_parts: dict[str, list[Longs]] = {name: [] for name in self._codes}
+        self._lines: list[Longs] = []
+        self._dropped: Counter[str] = Counter()
+        self._first_line: dict[str, int] = {}
+
+    def add(self, rows: list[list[str]], first: int) -> None:
+        lines = np.arange(first, first + len(rows))
+        if set(map(len, rows)) != {self._width}:
+            whole = [len(row) == self._width for row in rows]
+            for row, line in zip(rows, lines.tolist(), strict=True):
+                if len(row) != self._width:
+                    reason = "torn row (wrong number of cells)" if row else "blank line"
+                    self._dropped[reason] += 1
+                    self._first_line.setdefault(reason, line)
+            lines = lines[whole]
+            rows = [row for row, keep in zip(rows, whole, strict=True) if keep]
+        if not rows:
+            return
+        self._lines.append(lines)
+        cells = list(zip(*rows, strict=True))
+        for name, (index, kind) in self._wanted.items():
+            if kind == TEXT:
+                self._code_parts[name].append(self._codes[name](cells[index]))
+            else:
+                self._parts[name].append((instants if kind == TIME else numbers)(cells[index]))
+
+    def table(self) -> Table:
+        return Table(
+            columns={n: np.concatenate(p) if p else np.empty(0) for n, p in self._parts.items()},
+            codes={n: np.concatenate(p) if p else np.empty(0, np.int64) for n, p in self._code_parts.items()},
+            names={name: codes.names for name, codes in self._codes.items()},
+            lines=np.concatenate(self._lines) if self._lines else np.empty(0, np.int64),
+            dropped=self._dropped,
+            first_line=self._first_line,
+        )

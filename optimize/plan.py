@@ -1,0 +1,217 @@
+"""Scenario -> plan: the steps of the search in order, and what is said about them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from optimize.alternatives import alternatives, unserved_note
+from optimize.candidates import candidates
+from optimize.explain import binding, demand_band, flips
+from optimize.loads import class_loads
+from optimize.market import pool_states, slo_rows
+from optimize.measured import measured_terms
+from optimize.money import cost_lines
+from optimize.program.fluid import fluid_bound_usd
+from optimize.records import Dropped, Plan, PoolOption
+from optimize.relay_terms import relay_terms
+from optimize.search import Market, Restriction, Settled, Tell, prove, settle, slim_down
+from optimize.store import CapacityStore, default_folder
+from optimize.verify import HOLD_OUT_SEEDS, HourEvidence, verification
+from sim.engine.deployment import StepCost
+from sim.engine.step_cost import step_cost
+from sim.scenario.records import Scenario
+from sim.traffic import demand as demand_of
+
+ASSUMPTIONS = (
+    "Arrivals are Poisson within each minute, minute volumes vary with the scenario's coefficient, hours repeat every week.",
+    "Pool capacity is measured at the class mix that the plan sends, on pools of up to 8 replicas; larger pools carry no less per replica.",
+    "Relay latency is stationary: no congestion beyond account limits, no outage.",
+    "Output lengths do not depend on the model that answers.",
+    "Prompts are computed in full on own GPUs (no prefix cache); relays bill cached prefixes at their cached price.",
+)
+
+
+def optimize(scenario: Scenario, jobs: int = 2, tell: Tell = lambda _: None, cache: Path | None = None) -> Plan:
+    """The cheapest plan found for `scenario`, with its proof; `status` says how far it holds."""
+    demand = demand_of(scenario)
+    slos = slo_rows(scenario)
+    if scenario.measured_capacity is not None:
+        return unverified_plan(scenario, jobs, tell)
+    options, dropped = candidates(scenario, demand)
+    costs = costs_of(scenario, options)
+    market = Market(
+        scenario=scenario,
+        demand=demand,
+        slos=slos,
+        states=pool_states(options, costs, demand, slos),
+        relays=relay_terms(scenario, demand, slos),
+        budget_usd=budget_usd(scenario),
+        store=CapacityStore(cache if cache is not None else default_folder()),
+        jobs=jobs,
+        tell=tell,
+    )
+    tell(f"{len(options)} pools and {len(market.relays)} relays are candidates")
+    settled = settle(market, Restriction())
+    evidence: list[HourEvidence] = []
+    status = "infeasible"
+    notes: list[str] = []
+    if not settled.unserved:
+        settled, evidence = prove(market, settled)
+        settled, evidence = slim_down(market, settled, evidence)
+        status = proven_status(settled, evidence)
+    else:
+        settled, status, notes = without_plan(market, settled)
+    return assemble(market, settled, evidence, status, dropped, notes)
+
+
+def costs_of(scenario: Scenario, options: tuple[PoolOption, ...]) -> dict[str, StepCost]:
+    """Step cost of every deployment among the options."""
+    deployments = {o.deployment.id: o.deployment for o in options if o.deployment is not None}
+    return {name: step_cost(deployment, scenario.catalog.calibration) for name, deployment in deployments.items()}
+
+
+def budget_usd(scenario: Scenario) -> float:
+    """The monthly budget in USD."""
+    return scenario.budget.per_month * scenario.catalog.fx_usd.get(scenario.budget.currency, 1.0)
+
+
+def proven_status(settled: Settled, evidence: list[HourEvidence]) -> str:
+    """`met` when every promise holds on the pooled hold-out seeds in every simulated hour."""
+    met = all(v.met for e in evidence for v in e.verdicts)
+    return "met" if met and not settled.unserved else "missed"
+
+
+def without_plan(market: Market, settled: Settled) -> tuple[Settled, str, list[str]]:
+    """No plan serves everything inside the budget: what it would take, or who cannot be served at any price."""
+    free = settle(market, Restriction("without a budget", budget_usd=math.inf))
+    if free.unserved:
+        return settled, "infeasible", [f"at any budget: {unserved_note(market, free)}"]
+    need = free.solution.cost_usd
+    note = f"the cheapest plan that serves everything costs ${need:,.0f} a month, ${need - market.budget_usd:,.0f} above the budget"
+    inside = unserved_note(market, settled)
+    return settled, "over_budget", [note, f"inside the budget: {inside}"]
+
+
+def hours_left_out(settled: Settled) -> list[str]:
+    """For each class with unserved demand: the slices in which it is left out."""
+    demand, left = settled.problem.demand, settled.solution.unserved
+    words = []
+    for c, name in enumerate(settled.problem.class_names):
+        where = [demand.slices[t] for t in np.flatnonzero(left[c] > 1e-6 * np.maximum(demand.mean_rps[c], 1e-12))]
+        if where:
+            words.append(f"{name} misses in {len(where)} hours: {', '.join(where[:6])}{' ...' if len(where) > 6 else ''}")
+    return words
+
+
+def assemble(
+    market: Market, settled: Settled, evidence: list[HourEvidence], status: str, dropped: tuple[Dropped, ...], notes: list[str]
+) -> Plan:
+    """The plan record; everything that a report says is in it."""
+    scenario, problem, solution = market.scenario, settled.problem, settled.solution
+    warnings = [*scenario.warnings, *notes, *hours_left_out(settled), *relay_warnings(settled), *calibration_warnings(settled)]
+    planned = status in ("met", "missed")
+    return Plan(
+        scenario=scenario,
+        demand=market.demand,
+        program=problem,
+        solution=solution,
+        status=status,
+        lines=cost_lines(problem, solution),
+        verification=verification(evidence, HOLD_OUT_SEEDS) if evidence else None,
+        fluid_bound_usd=fluid_bound(market),
+        alternatives=alternatives(market),
+        flips=flips(market, settled) if planned else (),
+        dropped=dropped,
+        binding=binding(market, settled),
+        demand_band=demand_band(market, settled) if planned else (),
+        rounds=market.rounds,
+        assumptions=ASSUMPTIONS,
+        warnings=tuple(dict.fromkeys(warnings)),
+        usd_per_unit=scenario.catalog.fx_usd.get(scenario.budget.currency, 1.0),
+    )
+
+
+def fluid_bound(market: Market) -> float:
+    """Lower bound on the cost of any plan under this simulator: every request at its rigorous least load, hosts divisible."""
+    problem = market.problem(Restriction(), market.states)
+    pools = []
+    for state, terms in zip(market.states, problem.pools, strict=True):
+        if state.cost is None:
+            pools.append(terms)
+            continue
+        load = class_loads(state.option, state.cost, market.demand, market.slos, rigorous=True)
+        pools.append(replace(terms, levels=(replace(terms.levels[0], load=load, miss=np.zeros(len(market.slos))),), slope=1.0, intercept=0.0))
+    return fluid_bound_usd(replace(problem, pools=tuple(pools), budget_usd=math.inf))
+
+
+def relay_warnings(settled: Settled) -> list[str]:
+    """Used relays whose model retires, or whose price is only a claim."""
+    words = []
+    for a, terms in enumerate(settled.problem.relays):
+        if not settled.solution.relay_flow[a].any():
+            continue
+        relay = terms.relay
+        if relay.retires_on:
+            words.append(f"{relay.id}: {relay.model} retires on {relay.retires_on}" + (f"; successor {relay.successor}" if relay.successor else ""))
+        if relay.grade == "claimed":
+            words.append(f"{relay.id}: its price is a claim that nobody has confirmed")
+    return words
+
+
+def calibration_warnings(settled: Settled) -> list[str]:
+    """Pools in the plan whose step cost was not fitted to measurements."""
+    words = []
+    for p, state in enumerate(settled.pools):
+        if settled.solution.hosts[p].any() and state.cost is not None and not state.cost.calibrated:
+            words.append(f"{state.option.id}: step cost from data sheets, not calibrated on measurements")
+    return words
+
+
+def unverified_plan(scenario: Scenario, jobs: int, tell: Tell) -> Plan:
+    """A plan on the user's own measured capacities; there is no engine to simulate."""
+    from optimize.program.solve import solve
+
+    demand, slos = demand_of(scenario), slo_rows(scenario)
+    terms = measured_terms(scenario, slos)
+    market = Market(scenario, demand, slos, [], relay_terms(scenario, demand, slos), budget_usd(scenario), CapacityStore(None), jobs, tell)
+    problem = replace(market.problem(Restriction(), []), pools=terms)
+    settled = Settled(problem, solve(problem), ())
+    status = "unverified"
+    notes: list[str] = []
+    if settled.unserved:
+        free = Settled(problem, solve(replace(problem, budget_usd=math.inf)), ())
+        status = "infeasible" if free.unserved else "over_budget"
+        notes = [unserved_note(market, settled)]
+    market.states = []
+    plan = assemble_unverified(market, settled, status, notes)
+    return plan
+
+
+def assemble_unverified(market: Market, settled: Settled, status: str, notes: list[str]) -> Plan:
+    """The plan record of a program on measured capacities, with one alternative per offer."""
+    from optimize.measured import measured_alternatives
+
+    scenario = market.scenario
+    return Plan(
+        scenario=scenario,
+        demand=market.demand,
+        program=settled.problem,
+        solution=settled.solution,
+        status=status,
+        lines=cost_lines(settled.problem, settled.solution),
+        verification=None,
+        fluid_bound_usd=settled.solution.model_bound_usd,
+        alternatives=measured_alternatives(settled.problem),
+        flips=(),
+        dropped=(),
+        binding=binding(market, settled),
+        demand_band=(),
+        rounds=0,
+        assumptions=("Rates per replica are the user's own measurements; classes add linearly; nothing was simulated.",),
+        warnings=(*scenario.warnings, *notes, *hours_left_out(settled)),
+        usd_per_unit=scenario.catalog.fx_usd.get(scenario.budget.currency, 1.0),
+    )

@@ -1,0 +1,86 @@
+"""A plan.json read back: its fleet in one hour, for `simulate --plan`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sim.engine.deployment import PS, Deployment, EngineLimits
+from sim.engine.memory import kv_blocks
+from sim.engine.step_cost import step_cost
+from sim.errors import InputError
+from sim.fleet_records import Fleet, Pool, RelayEndpoint
+from sim.scenario.records import Scenario
+
+SCHEMA = "servemix.plan/1"
+
+
+def read_plan(path: Path) -> dict[str, Any]:
+    """The JSON object of a plan file; InputError when it is not one."""
+    try:
+        plan = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}; name a plan.json that `optimize --out DIR` wrote") from None
+    except (UnicodeDecodeError, RecursionError):
+        raise InputError(f"{path}: not a JSON text; name a plan.json that `optimize --out DIR` wrote") from None
+    except json.JSONDecodeError as error:
+        raise InputError(f"{path}:{error.lineno}:{error.colno}: not JSON ({error.msg}); the file is torn or not a plan") from None
+    if not isinstance(plan, dict) or plan.get("schema") != SCHEMA:
+        found = plan.get("schema") if isinstance(plan, dict) else type(plan).__name__
+        raise InputError(f'{path}: schema: "{found}" is not "{SCHEMA}"; name a plan.json that `optimize --out DIR` wrote')
+    return plan
+
+
+def fleet_from_plan(path: Path, scenario: Scenario, t: int, router: str) -> tuple[Fleet, bool]:
+    """The fleet that the saved plan runs in slice `t`, and whether every step cost in it is calibrated."""
+    plan = read_plan(path)
+    if plan.get("scenario") != scenario.name:
+        raise InputError(f'{path}: scenario: the plan is for "{plan.get("scenario")}", not for "{scenario.name}"')
+    classes = [c.name for c in scenario.request_classes]
+    try:
+        pools, relays, shares = _targets(plan, classes, t)
+        named = {relay.id: relay for relay in (*scenario.catalog.relays.values(), *scenario.relays)}
+        targets: list[Pool | RelayEndpoint] = []
+        calibrated = True
+        for entry, replicas in pools:
+            deployment = _deployment(entry, scenario)
+            cost = step_cost(deployment, scenario.catalog.calibration)
+            calibrated &= cost.calibrated
+            network_ps = round(scenario.policy.network_s * PS)
+            targets.append(Pool(entry["pool"], cost, kv_blocks(deployment), deployment.limits, replicas, network_ps))
+        for name, enforce in relays:
+            targets.append(RelayEndpoint(name, named[name], enforce_limits=enforce))
+    except (KeyError, IndexError, TypeError, ValueError) as error:
+        raise InputError(f"{path}: does not fit scenario {scenario.name}: {error!r}; make the plan again with `optimize`") from None
+    return Fleet(tuple(targets), shares, router), calibrated
+
+
+def _targets(
+    plan: dict[str, Any], classes: list[str], t: int
+) -> tuple[list[tuple[dict[str, Any], int]], list[tuple[str, bool]], np.ndarray]:
+    pools = [(f, int(f["replicas"]["by_hour"][t])) for f in plan["fleet"] if f["replicas"]["by_hour"][t] > 0]
+    relays = [(str(r["relay"]), bool(r["limits_enforced"])) for r in plan["relays"]]
+    names = [f["pool"] for f, _ in pools] + [name for name, _ in relays]
+    shares = np.zeros((len(classes), len(names)))
+    for c, name in enumerate(classes):
+        for target, by_hour in plan["routing"][name].items():
+            if target in names:
+                shares[c, names.index(target)] = float(by_hour[t])
+    if not (np.isfinite(shares).all() and (shares >= 0).all() and (shares.sum(axis=1) <= 1 + 1e-6).all()):
+        raise ValueError("routing shares are not within 0..1")
+    totals = np.maximum(shares.sum(axis=1, keepdims=True), 1.0)
+    return pools, relays, shares / totals
+
+
+def _deployment(entry: dict[str, Any], scenario: Scenario) -> Deployment:
+    catalog = scenario.catalog
+    return Deployment(
+        model=catalog.models[entry["model"]],
+        weights=catalog.weight_formats[entry["weights"]],
+        gpu=catalog.gpus[entry["gpu"]],
+        tensor_parallel=int(entry["tensor_parallel"]),
+        limits=EngineLimits(**scenario.engine),  # type: ignore[arg-type]
+    )

@@ -1,0 +1,208 @@
+"""The loop: program -> measure -> program ... -> verify -> correct ... -> remove what is not needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from optimize.capacity import measure_all
+from optimize.market import PoolState, known_all
+from optimize.money import plan_cost_usd
+from optimize.program.solve import solve
+from optimize.records import ProgramInput, ProgramSolution, RelayTerms, SloRow
+from optimize.store import CapacityStore
+from optimize.verify import HOLD_OUT_SEEDS, HourEvidence, hours_to_simulate, verify
+from sim.scenario.records import Scenario
+from sim.traffic.columns import Demand
+
+MEASURE_ROUNDS = 12
+VERIFY_ROUNDS = 6
+REMOVAL_SEEDS = (501, 502)
+LARGEST_CORRECTION = 1.06
+Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Restriction:
+    """A narrower market: which pools stay, which relay may serve which class, and whether limits and budget hold."""
+
+    name: str = "plan"
+    keep_pool: Callable[[PoolState], bool] = lambda _: True
+    keep_relay: Callable[[RelayTerms], RelayTerms | None] = lambda terms: terms
+    budget_usd: float | None = None
+    demand: Demand | None = None
+    gap: float = 0.005
+
+
+@dataclass
+class Market:
+    """All that is known while searching. `states` and `relays` grow wiser; nothing else changes."""
+
+    scenario: Scenario
+    demand: Demand
+    slos: tuple[SloRow, ...]
+    states: list[PoolState]
+    relays: list[RelayTerms]
+    budget_usd: float
+    store: CapacityStore
+    jobs: int
+    tell: Tell
+    measured: int = 0
+    requests_simulated: int = 0
+    half_width: float = 0.0
+    interrupted: bool = False
+    rounds: int = field(default=0)
+
+    def pools(self, restriction: Restriction) -> list[PoolState]:
+        """Pools that the restriction keeps and that can serve something."""
+        return [s for s in self.states if restriction.keep_pool(s) and np.isfinite(s.terms().levels[0].load).any()]
+
+    def problem(self, restriction: Restriction, pools: Sequence[PoolState]) -> ProgramInput:
+        """The program for what is known now."""
+        policy = self.scenario.policy
+        kept = [terms for terms in map(restriction.keep_relay, self.relays) if terms is not None]
+        return ProgramInput(
+            demand=restriction.demand or self.demand,
+            slos=self.slos,
+            pools=tuple(state.terms() for state in pools),
+            relays=tuple(kept),
+            budget_usd=self.budget_usd if restriction.budget_usd is None else restriction.budget_usd,
+            max_relay_share=policy.max_relay_share,
+            n_plus_one=policy.n_plus_one,
+            class_names=tuple(c.name for c in self.scenario.request_classes),
+        )
+
+
+@dataclass(frozen=True)
+class Settled:
+    """A solution in which every used pool was measured (unless `rounds` ran out), with the problem it solves."""
+
+    problem: ProgramInput
+    solution: ProgramSolution
+    pools: tuple[PoolState, ...]
+
+    @property
+    def unserved(self) -> bool:
+        """Whether any demand is left unserved beyond rounding."""
+        return bool((self.solution.unserved > 1e-6 * np.maximum(self.problem.demand.mean_rps, 1e-12)).any())
+
+
+def settle(market: Market, restriction: Restriction, rounds: int = MEASURE_ROUNDS) -> Settled:
+    """Solves, measures the pools that the solution uses, and solves again until it uses only measured ones."""
+    for k in range(rounds):
+        pools = market.pools(restriction)
+        problem = market.problem(restriction, pools)
+        solution = solve(problem, gap=restriction.gap)
+        probes = [
+            (state, probe)
+            for p, state in enumerate(pools)
+            for probe in state.wanted(solution, p, market.scenario.policy.safety)
+        ]
+        if not probes or k == rounds - 1:
+            break
+        market.tell(f"{restriction.name}: measuring {len(probes)} pools on the simulator (round {k + 1})")
+        points = measure_all(market.scenario, [probe for _, probe in probes], market.store, market.jobs)
+        for (state, probe), point in zip(probes, points, strict=True):
+            state.points[(probe.replicas, probe.mix)] = point
+            market.measured += 1
+            market.requests_simulated += point.requests_simulated
+            market.half_width = max(market.half_width, point.attainment_half_width)
+    if not known_all(problem, solution):
+        market.tell(f"{restriction.name}: some pools of the answer are still estimates")
+    return Settled(problem, solution, tuple(pools))
+
+
+def correct(market: Market, settled: Settled, evidence: Sequence[HourEvidence]) -> bool:
+    """Raises the load of each pool, and the miss share of each relay, that the simulation contradicts; False when nothing is contradicted."""
+    quantiles = np.array([row.quantile for row in settled.problem.slos])
+    factors: dict[int, float] = {}
+    changed = False
+    for seen in evidence:
+        failing = np.flatnonzero(~seen.holds(quantiles))
+        for i in failing:
+            allowed = 1 - quantiles[i]
+            for k, p in enumerate(seen.hour.pools):
+                share = seen.met[k, i] / seen.seen[k, i] if seen.seen[k, i] else 1.0
+                if share < quantiles[i] + 0.25 * allowed:
+                    deficit = max(0.0, quantiles[i] - share) / allowed
+                    factors[p] = max(factors.get(p, 1.0), min(LARGEST_CORRECTION, 1.015 + 0.02 * deficit))
+            for k, a in enumerate(seen.hour.relays, start=len(seen.hour.pools)):
+                share = seen.met[k, i] / seen.seen[k, i] if seen.seen[k, i] else 1.0
+                changed |= _learn_relay(market, settled.problem.relays[a].relay.id, int(i), 1 - share)
+    for p, factor in factors.items():
+        settled.pools[p].correction *= factor
+    return changed or bool(factors)
+
+
+def _learn_relay(market: Market, name: str, row: int, miss: float) -> bool:
+    for k, terms in enumerate(market.relays):
+        if terms.relay.id == name and miss > terms.miss[row] + 1e-4:
+            worse = terms.miss.copy()
+            worse[row] = miss
+            market.relays[k] = replace(terms, miss=worse)
+            return True
+    return False
+
+
+def prove(market: Market, settled: Settled) -> tuple[Settled, list[HourEvidence]]:
+    """Verifies on hold-out seeds; while the simulation contradicts the program, corrects it and solves again."""
+    restriction = Restriction()
+    for k in range(VERIFY_ROUNDS):
+        market.rounds = k + 1
+        costs = [state.cost for state in settled.pools]
+        evidence = verify(
+            market.scenario, settled.problem, settled.solution, costs, HOLD_OUT_SEEDS, market.jobs, tell=market.tell
+        )
+        quantiles = np.array([row.quantile for row in settled.problem.slos])
+        if all(e.holds(quantiles).all() for e in evidence) or k == VERIFY_ROUNDS - 1:
+            break
+        if not correct(market, settled, evidence):
+            break
+        market.tell("the simulation contradicts the program: correcting its coefficients")
+        again = settle(market, restriction)
+        if again.unserved:
+            break
+        settled = again
+    return settled, evidence
+
+
+def without_hosts(settled: Settled, p: int) -> ProgramSolution | None:
+    """The solution with one host less of pool `p` in every hour in which the safety margin alone asked for it; None if there is no such hour."""
+    terms, solution = settled.problem.pools[p], settled.solution
+    hosts = solution.hosts[p]
+    load = np.where(np.isfinite(terms.levels[0].load), terms.levels[0].load, 0.0) @ solution.pool_flow[p]
+    fewer = terms.slope * (hosts - 1) * terms.option.replicas_per_host - terms.intercept
+    spare = (hosts >= 2) & (load <= fewer * 1.03) & (fewer > 0)
+    if not spare.any():
+        return None
+    slim_hosts, slim_billed = solution.hosts.copy(), solution.billed.copy()
+    slim_hosts[p, spare] -= 1
+    slim_billed[p] = slim_hosts[p] if terms.option.offer.elastic else slim_hosts[p].max()
+    slim = replace(solution, hosts=slim_hosts, billed=slim_billed)
+    return replace(slim, cost_usd=plan_cost_usd(settled.problem, slim))
+
+
+def slim_down(market: Market, settled: Settled, evidence: list[HourEvidence]) -> tuple[Settled, list[HourEvidence]]:
+    """Removes hosts, pool by pool, while the search seeds and then the hold-out seeds still keep every promise."""
+    quantiles = np.array([row.quantile for row in settled.problem.slos])
+    if market.scenario.policy.n_plus_one or not all(e.holds(quantiles).all() for e in evidence):
+        return settled, evidence
+    costs = [state.cost for state in settled.pools]
+    best = settled
+    for p in range(len(settled.pools)):
+        slim = without_hosts(best, p)
+        if slim is None or slim.cost_usd >= best.solution.cost_usd - 0.005:
+            continue
+        candidate = replace(best, solution=slim)
+        hours = hours_to_simulate(candidate.problem, slim, limit=4)
+        tried = verify(market.scenario, candidate.problem, slim, costs, REMOVAL_SEEDS, market.jobs, hours)
+        if all(e.holds(quantiles).all() for e in tried):
+            best = candidate
+    if best is settled:
+        return settled, evidence
+    market.tell("verifying the slimmer plan on the hold-out seeds")
+    proof = verify(market.scenario, best.problem, best.solution, costs, HOLD_OUT_SEEDS, market.jobs, tell=market.tell)
+    kept = all(e.holds(quantiles).all() for e in proof)
+    return (best, proof) if kept else (settled, evidence)

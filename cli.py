@@ -53,10 +53,11 @@ def optimize(
 
     Exit code 0: plan met; 2: bad input; 3: no plan inside SLO and budget; 4: the best plan still misses in simulation.
     """
-    from optimize.plan import optimize as find_plan
     from optimize.report.plan_json import plan_json
     from optimize.report.terminal import render
     from optimize.report.write import check_folder, write_results
+
+    from optimize.plan import optimize as find_plan
     from sim.scenario import load_scenario
 
     loaded = load_scenario(scenario, settings or (), seed)
@@ -75,9 +76,7 @@ def optimize(
 @app.command(epilog='Example: python cli.py simulate scenarios/two_offers.yaml --fleet "aws.g6e.xlarge/llama-3.1-8b/fp8=2"')
 def simulate(
     scenario: ScenarioFile,
-    fleet: Annotated[
-        str | None, typer.Option("--fleet", help='"OFFER/MODEL/WEIGHTS[/tpN]=REPLICAS, relay:NAME, ...".')
-    ] = None,
+    fleet: Annotated[str | None, typer.Option("--fleet", help='"OFFER/MODEL/WEIGHTS[/tpN]=REPLICAS, relay:NAME, ...".')] = None,
     plan: Annotated[Path | None, typer.Option("--plan", help="A plan.json of this scenario instead of --fleet.")] = None,
     hour: Annotated[
         str | None, typer.Option("--hour", help='Hour slice, e.g. "weekday 14"; default: the hour with most demand.')
@@ -94,6 +93,7 @@ def simulate(
     """Replay one hour of the scenario's traffic against a fleet and print what users feel."""
     from optimize.report.simulate import render_simulation, simulation_json
     from optimize.report.write import check_folder
+
     from optimize.whatfleet import simulate_fleet, write_log
     from sim.scenario import load_scenario
 

@@ -20,7 +20,9 @@ from sim.scenario.records import Scenario
 SEARCH_SEEDS = (101, 102, 103)
 WARMUP_S = 300.0
 WINDOW_S = 1800.0
-LARGEST_POOL = 8  # capacity per replica grows with the pool: larger pools are planned at the figure of this size, on the safe side
+LARGEST_POOL = (
+    8  # capacity per replica grows with the pool: larger pools are planned at the figure of this size, on the safe side
+)
 RESOLUTION = 0.005
 SEMANTICS = 1  # raise when engine semantics, traffic or this search change what a measurement returns
 
@@ -71,9 +73,7 @@ def probe_key(scenario: Scenario, probe: Probe) -> str:
         "steps": [probe.cost.sequence_ps, probe.cost.pair_ps, probe.cost.prefill_context_ps, probe.cost.request_ps],
         "blocks": kv_blocks(probe.option.deployment) if probe.option.deployment else 0,
         "limits": asdict(probe.option.deployment.limits) if probe.option.deployment else {},
-        "classes": [
-            [share, asdict(scenario.request_classes[c])] for c, share in enumerate(probe.mix) if share > 0
-        ],
+        "classes": [[share, asdict(scenario.request_classes[c])] for c, share in enumerate(probe.mix) if share > 0],
         "traffic": traffic_content(scenario),
         "slos": [asdict(row) for row in probe.slos if probe.mix[row.class_index] > 0],
         "replicas": probe.replicas,
@@ -96,6 +96,7 @@ def traffic_content(scenario: Scenario) -> dict[str, object]:
 def attainment_at(scenario: Scenario, probe: Probe, rate_rps: float) -> tuple[np.ndarray, np.ndarray, int]:
     """Attainment [slo rows] pooled over the search seeds, its standard error over seeds, and requests simulated; NaN for other classes' rows."""
     from sim.fleet import probe as run_pool
+
     from sim.latency import class_metrics
     from sim.traffic import at_rates
 

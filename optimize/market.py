@@ -110,9 +110,7 @@ class PoolState:
         sizes = {rounded_size(int(replicas.max())), rounded_size(int(replicas.min()))}
         known = {size for size, mix in self.points if mix == sent}
         ideal = sum(share * self.base[c] for c, share in enumerate(sent) if share > 0)
-        return [
-            Probe(self.option, self.cost, sent, size, self.slos, size / ideal, safety) for size in sorted(sizes - known)
-        ]
+        return [Probe(self.option, self.cost, sent, size, self.slos, size / ideal, safety) for size in sorted(sizes - known)]
 
 
 def _same_classes(a: tuple[float, ...], b: tuple[float, ...]) -> bool:

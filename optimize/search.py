@@ -96,9 +96,7 @@ def settle(market: Market, restriction: Restriction, rounds: int = MEASURE_ROUND
         problem = market.problem(restriction, pools)
         solution = solve(problem, gap=restriction.gap)
         probes = [
-            (state, probe)
-            for p, state in enumerate(pools)
-            for probe in state.wanted(solution, p, market.scenario.policy.safety)
+            (state, probe) for p, state in enumerate(pools) for probe in state.wanted(solution, p, market.scenario.policy.safety)
         ]
         if not probes or k == rounds - 1:
             break

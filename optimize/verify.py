@@ -101,6 +101,7 @@ def fleet_of(
 def simulate_hour(scenario: Scenario, problem: ProgramInput, hour: Hour, seed: int) -> HourSample:
     """One seed of one hour, warmed up with the end of the hour before."""
     from sim.fleet import simulate
+
     from sim.latency import class_metrics
     from sim.traffic import hour as hour_traffic
 

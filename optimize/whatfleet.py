@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from sim.fleet import simulate
 
-from optimize.capacity import pool_of
 from optimize.loads import saturated_load_s
 from optimize.relay_terms import may_serve
 from optimize.verify import HOUR_S, WARMUP_S
@@ -19,7 +19,6 @@ from sim.engine.deployment import PS, Deployment, EngineLimits
 from sim.engine.memory import kv_blocks
 from sim.engine.step_cost import step_cost
 from sim.errors import InputError
-from sim.fleet import simulate
 from sim.fleet_records import Fleet, Overflow, Pool, RelayEndpoint, RequestLog, SimulationResult, Status
 from sim.scenario.records import Scenario
 from sim.traffic import demand as demand_of
@@ -91,18 +90,26 @@ def parse_pool(part: str, scenario: Scenario) -> NamedPool:
         tensor_parallel = int(pieces[3][2:])
     offers = {**catalog.offers, **{offer.id: offer for offer in scenario.offers}}
     gpu_id = offers[pieces[0]].gpu if pieces[0] in offers else pieces[0]
-    for value, known, what in ((gpu_id, catalog.gpus, "offer"), (pieces[1], catalog.models, "model"), (pieces[2], catalog.weight_formats, "weight format")):
+    for value, known, what in (
+        (gpu_id, catalog.gpus, "offer"),
+        (pieces[1], catalog.models, "model"),
+        (pieces[2], catalog.weight_formats, "weight format"),
+    ):
         if value not in known:
             names = offers if what == "offer" else known
             raise ValueError(f'{what} "{value}" is unknown; {hint(value, names)}')
     if pieces[0] in offers and tensor_parallel > offers[pieces[0]].gpus:
         raise ValueError(f"tp{tensor_parallel} needs {tensor_parallel} GPUs, {pieces[0]} has {offers[pieces[0]].gpus}")
     limits = EngineLimits(**scenario.engine)  # type: ignore[arg-type]
-    deployment = Deployment(catalog.models[pieces[1]], catalog.weight_formats[pieces[2]], catalog.gpus[gpu_id], tensor_parallel, limits)
+    deployment = Deployment(
+        catalog.models[pieces[1]], catalog.weight_formats[pieces[2]], catalog.gpus[gpu_id], tensor_parallel, limits
+    )
     if deployment.gpu.flops.get(deployment.weights.needs, 0) <= 0:
         raise ValueError(f"{gpu_id} cannot multiply {pieces[2]} weights")
     if kv_blocks(deployment) <= 0:
-        raise ValueError(f"{pieces[1]} in {pieces[2]} does not fit {tensor_parallel} x {gpu_id}; try a larger tpN or smaller weights")
+        raise ValueError(
+            f"{pieces[1]} in {pieces[2]} does not fit {tensor_parallel} x {gpu_id}; try a larger tpN or smaller weights"
+        )
     return NamedPool("/".join(pieces), deployment, int(count))
 
 
@@ -112,7 +119,9 @@ def hint(name: str, known: object) -> str:
     return "did you mean " + " or ".join(near) + "?" if near else "see `catalog` for the names"
 
 
-def build_fleet(scenario: Scenario, pools: list[NamedPool], relays: list[str], router: str, overflow: int | None) -> tuple[Fleet, bool]:
+def build_fleet(
+    scenario: Scenario, pools: list[NamedPool], relays: list[str], router: str, overflow: int | None
+) -> tuple[Fleet, bool]:
     """The fleet, and whether every step cost in it is calibrated.
 
     A class goes to the pools whose model may answer it, in proportion to their estimated capacity; to the relays in equal parts
@@ -127,7 +136,9 @@ def build_fleet(scenario: Scenario, pools: list[NamedPool], relays: list[str], r
         cost = step_cost(named.deployment, scenario.catalog.calibration)
         calibrated &= cost.calibrated
         blocks = kv_blocks(named.deployment)
-        targets.append(Pool(named.name, cost, blocks, named.deployment.limits, named.replicas, round(scenario.policy.network_s * PS)))
+        targets.append(
+            Pool(named.name, cost, blocks, named.deployment.limits, named.replicas, round(scenario.policy.network_s * PS))
+        )
         for c, request_class in enumerate(scenario.request_classes):
             if named.deployment.model.id in request_class.models:
                 load = saturated_load_s(
@@ -156,7 +167,9 @@ def overflows(scenario: Scenario, pools: list[NamedPool], relays: list[str], out
                 answer.append(Overflow(k, len(pools) + r, outstanding))
                 break
     if not answer:
-        raise InputError("--overflow: no relay in --fleet may answer every class of a pool; add relay:NAME of the same model tier")
+        raise InputError(
+            "--overflow: no relay in --fleet may answer every class of a pool; add relay:NAME of the same model tier"
+        )
     return tuple(answer)
 
 
@@ -233,8 +246,17 @@ def log_rows(run: SimulationRun, log: RequestLog) -> list[tuple[object, ...]]:
         return "" if later < 0 else f"{(later - earlier) / PS:.6f}"
 
     columns = (
-        log.arrival_ps, log.class_id, log.target, log.replica, log.status, log.input_tokens, log.output_tokens,
-        log.first_ps, log.finish_ps, log.preemptions, log.attempts,
+        log.arrival_ps,
+        log.class_id,
+        log.target,
+        log.replica,
+        log.status,
+        log.input_tokens,
+        log.output_tokens,
+        log.first_ps,
+        log.finish_ps,
+        log.preemptions,
+        log.attempts,
     )
     return [
         (f"{a / PS:.6f}", classes[c], targets[t], r, names[s], i, o, seconds(f, a), seconds(e, a), p, n)

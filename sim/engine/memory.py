@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import math
 
-from sim.catalog.records import Gpu, Model, WeightFormat
+from sim.catalog.records import Model, WeightFormat
 from sim.engine.deployment import BLOCK_TOKENS, Deployment
 
 GIB = 2**30
-GB = 1e9
-HBM_BANDWIDTH = 900e9  # cards above this carry HBM or run without ECC
-VISIBLE_BINARY = 0.985  # of N GiB: H100 79.1 of 80, A100 79.2 of 80, RTX 4090 23.5 of 24 GiB
-VISIBLE_DECIMAL = 0.990  # of N GB where ECC takes a sixteenth: A10G 22.06 GiB, L40S 44.4 GiB
 RESERVE_BYTES = 0.70 * GIB  # CUDA context, graphs, fragmentation
 RESERVE_TP_BYTES = 0.20 * GIB  # communication buffers of a tensor-parallel group
 UNQUANTISED_BYTES = 2  # embedding and output head stay in 16 bit when the layers are quantised
@@ -71,20 +67,6 @@ def kv_bytes_per_token_and_gpu(deployment: Deployment) -> float:
     return whole / min(size, model.kv_heads)
 
 
-def visible_bytes(gpu: Gpu) -> float:
-    """Bytes of memory that a process sees on `gpu`.
-
-    A row with a round number of GB is the name on the box: HBM cards and cards without ECC have that many
-    GiB, GDDR cards with ECC lose a sixteenth of them. A row with a number that is not round is taken as the
-    driver reports it.
-    """
-    if gpu.memory_bytes % GB:
-        return gpu.memory_bytes
-    if gpu.bandwidth_bytes_per_s >= HBM_BANDWIDTH:
-        return gpu.memory_bytes / GB * GIB * VISIBLE_BINARY
-    return gpu.memory_bytes * VISIBLE_DECIMAL
-
-
 def activation_bytes(deployment: Deployment) -> float:
     """Peak bytes of activations on one GPU in a full prefill step, and of the logits of a full batch."""
     model, limits = deployment.model, deployment.limits
@@ -96,7 +78,7 @@ def activation_bytes(deployment: Deployment) -> float:
 def kv_memory_bytes(deployment: Deployment) -> float:
     """Bytes of KV cache on each GPU; negative by as much as the weights do not fit."""
     size = deployment.tensor_parallel
-    share = visible_bytes(deployment.gpu) * deployment.limits.gpu_memory_utilization
+    share = deployment.gpu.memory_bytes * deployment.limits.gpu_memory_utilization
     reserve = RESERVE_BYTES + (RESERVE_TP_BYTES if size > 1 else 0.0)
     weights = weight_bytes(deployment.model, deployment.weights) / size
     return share - weights - activation_bytes(deployment) - reserve

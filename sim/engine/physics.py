@@ -136,12 +136,7 @@ def linear_seconds(s: Shape, c: Coefficients, tokens: Number) -> Number:
     """Seconds of all matrix products with weights (output head: traffic only, its products count per
     sequence).
     """
-    compute = (
-        2.0
-        * s.active
-        * (tokens + c["compute_half_tokens"])
-        / (s.linear_flops * c["compute_efficiency"] * s.gpus)
-    )
+    compute = 2.0 * s.active * (tokens + c["compute_half_tokens"]) / (s.linear_flops * c["compute_efficiency"] * s.gpus)
     read = parameters_read(s, tokens) * s.weight_bytes + 2.0 * s.head
     traffic = read / (s.bandwidth * c["bandwidth_efficiency"] * s.gpus)
     p = c["overlap_p"]
@@ -171,14 +166,7 @@ def base_seconds(s: Shape, c: Coefficients, tokens: Number) -> Number:
     group does them all.
     """
     fixed = c["step_s"] + c["layer_s"] * s.layers
-    passes = (
-        tokens
-        * s.hidden
-        * 2.0
-        * c["elementwise_passes"]
-        * s.layers
-        / (s.bandwidth * c["bandwidth_efficiency"])
-    )
+    passes = tokens * s.hidden * 2.0 * c["elementwise_passes"] * s.layers / (s.bandwidth * c["bandwidth_efficiency"])
     return fixed + passes + linear_seconds(s, c, tokens) + allreduce_seconds(s, c, tokens)
 
 

@@ -37,9 +37,7 @@ def _ps(seconds: physics.Number) -> npt.NDArray[np.int64]:
     return np.maximum(np.rint(np.asarray(seconds, dtype=np.float64) * PS), 0).astype(np.int64)
 
 
-def tabulate(
-    deployment: Deployment, coefficients: Mapping[str, float], calibrated: bool, error: Mapping[str, float]
-) -> StepCost:
+def tabulate(deployment: Deployment, coefficients: Mapping[str, float], calibrated: bool, error: Mapping[str, float]) -> StepCost:
     """The step cost of `deployment` under `coefficients` as the integer tables that the kernel reads."""
     shape, limits = physics.shape_of(deployment), deployment.limits
     tokens = np.arange(limits.max_num_batched_tokens + 1, dtype=np.float64)

@@ -25,9 +25,7 @@ MIXTRAL = replace(
 
 
 def decode_s(cost: StepCost, batch: int, context: int) -> float:
-    return (
-        float(cost.base_ps[batch] + cost.sequence_ps * batch + cost.context_ps[batch] * batch * context) / PS
-    )
+    return float(cost.base_ps[batch] + cost.sequence_ps * batch + cost.context_ps[batch] * batch * context) / PS
 
 
 def row(gpu: str, weights: str, engine: str = "vllm-v1", **coefficients: float) -> CalibrationRow:
@@ -73,7 +71,7 @@ def test_a_mixture_reads_the_experts_that_its_tokens_touch() -> None:
 
 
 def test_the_row_of_this_gpu_and_format_beats_that_of_the_gpu_and_that_beats_any() -> None:
-    rows = (row("*", "*"), row("L40S", "*"), row("L40S", "bf16"), row("L40S", "bf16", "vllm-v0"))
+    rows = (row("*", "*"), row("l40s", "*"), row("l40s", "bf16"), row("l40s", "bf16", "vllm-v0"))
     deployment = Deployment(LLAMA_8B, BF16, L40S)
     assert best_row(deployment, rows) is rows[2]
     assert best_row(replace(deployment, weights=FP8), rows) is rows[1]
@@ -82,7 +80,7 @@ def test_the_row_of_this_gpu_and_format_beats_that_of_the_gpu_and_that_beats_any
 
 
 def test_a_gpu_without_points_is_labelled_not_calibrated() -> None:
-    rows = (row("*", "*"), row("L40S", "*", step_s=3e-3))
+    rows = (row("*", "*"), row("l40s", "*", step_s=3e-3))
     assert step_cost(Deployment(LLAMA_8B, BF16, L40S), rows).calibrated
     fallback = step_cost(Deployment(LLAMA_8B, BF16, H100), rows)
     assert not fallback.calibrated
@@ -91,8 +89,6 @@ def test_a_gpu_without_points_is_labelled_not_calibrated() -> None:
 
 
 def test_a_coefficient_of_a_row_moves_the_cost_by_what_it_means() -> None:
-    plain = step_cost(Deployment(LLAMA_8B, BF16, L40S), (row("L40S", "*"),))
-    slow = step_cost(
-        Deployment(LLAMA_8B, BF16, L40S), (row("L40S", "*", step_s=COEFFICIENTS["step_s"][0] + 1e-3),)
-    )
+    plain = step_cost(Deployment(LLAMA_8B, BF16, L40S), (row("l40s", "*"),))
+    slow = step_cost(Deployment(LLAMA_8B, BF16, L40S), (row("l40s", "*", step_s=COEFFICIENTS["step_s"][0] + 1e-3),))
     assert int(slow.base_ps[10] - plain.base_ps[10]) == pytest.approx(PS // 1000, abs=2)

@@ -1,0 +1,95 @@
+"""The bill in the scenario's currency, rounded so that parts add up to their total exactly."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from optimize.records import Plan
+
+SYMBOLS = {"USD": "$", "EUR": "€", "GBP": "£", "CNY": "CN¥", "JPY": "JP¥"}
+HOUR_S = 3600.0
+
+
+def split(amounts: Sequence[float], total: int | None = None) -> list[int]:
+    """Integers next to `amounts` that sum to `total` (default: the rounded sum). Largest remainders round up.
+
+    >>> split([1.5, 1.5, 2.0])
+    [2, 1, 2]
+    """
+    floors = [math.floor(amount) for amount in amounts]
+    total = round(math.fsum(amounts)) if total is None else total
+    by_remainder = sorted(range(len(amounts)), key=lambda i: (floors[i] - amounts[i], i))
+    for k in range(total - sum(floors)):
+        floors[by_remainder[k % len(floors)]] += 1
+    return floors
+
+
+@dataclass(frozen=True)
+class Bill:
+    """Integer cents of the scenario's currency. `lines` sum to `total`; pools and relays sum to the lines of their kinds.
+
+    lines    per Plan.lines
+    pools    per ProgramInput.pools;  relays per ProgramInput.relays (0 where nothing is bought)
+    """
+
+    currency: str
+    total: int
+    lines: tuple[int, ...]
+    pools: tuple[int, ...]
+    relays: tuple[int, ...]
+
+    def money(self, cents: float) -> str:
+        """For people: whole units from 1,000 up, cents below.
+
+        >>> Bill("USD", 0, (), (), ()).money(5731240), Bill("CHF", 0, (), (), ()).money(-950)
+        ('$57,312', '-CHF 9.50')
+        """
+        symbol = SYMBOLS.get(self.currency, f"{self.currency} ")
+        sign, value = ("-" if cents < 0 else ""), abs(cents) / 100
+        return f"{sign}{symbol}{value:,.0f}" if value >= 1000 else f"{sign}{symbol}{value:,.2f}"
+
+
+def bill_of(plan: Plan) -> Bill:
+    """The bill of a plan; `plan.lines` are the only source of money in it.
+
+    A line belongs to the pool or relay whose id is its name. Lines of a kind that name none (a term that several
+    pools share) are spread over the others of the kind by what these would cost at list price.
+    """
+    lines = split([cents_of(plan, line.per_month_usd) for line in plan.lines])
+    problem, flow, weight_h = plan.program, plan.solution, plan.demand.weight_h
+    pool_list = [float(flow.billed[p] @ weight_h) * terms.option.offer.usd_per_hour for p, terms in enumerate(problem.pools)]
+    relay_list = [
+        float(np.where(terms.eligible, terms.usd_per_request, 0.0) @ (flow.relay_flow[a] @ weight_h)) * HOUR_S
+        for a, terms in enumerate(problem.relays)
+    ]
+    return Bill(
+        currency=plan.scenario.budget.currency,
+        total=sum(lines),
+        lines=tuple(lines),
+        pools=_shares(plan, lines, "gpu", [terms.option.id for terms in problem.pools], pool_list),
+        relays=_shares(plan, lines, "relay", [terms.relay.id for terms in problem.relays], relay_list),
+    )
+
+
+def cents_of(plan: Plan, usd: float) -> float:
+    """Cents of the scenario's currency, not rounded."""
+    return 100 * usd / plan.usd_per_unit
+
+
+def _shares(plan: Plan, lines: Sequence[int], kind: str, names: Sequence[str], list_usd: Sequence[float]) -> tuple[int, ...]:
+    cents, rest, named = dict.fromkeys(names, 0), 0, set()
+    for line, amount in zip(plan.lines, lines, strict=True):
+        if line.kind == kind and line.name in cents:
+            cents[line.name] += amount
+            named.add(line.name)
+        elif line.kind == kind:
+            rest += amount
+    weights = [0.0 if name in named else usd for name, usd in zip(names, list_usd, strict=True)]
+    if rest and sum(weights) > 0:
+        for name, amount in zip(names, split([rest * w / sum(weights) for w in weights], rest), strict=True):
+            cents[name] += amount
+    return tuple(cents[name] for name in names)

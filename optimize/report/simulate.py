@@ -1,0 +1,168 @@
+"""What a simulated hour felt like: per class latency, per target load."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+from rich.text import Text
+
+from optimize.report.plan_json import number, seconds
+from optimize.report.terminal import bullets, output, screen, section, show, table
+from optimize.report.words import count, duration, percent, promise
+from sim.engine.deployment import PS
+from sim.fleet_records import Pool, Status
+from sim.latency import METRICS, attainment, class_metrics, quantile
+
+if TYPE_CHECKING:
+    from optimize.whatfleet import SimulationRun
+
+QUANTILES = (0.5, 0.9, 0.95, 0.99)
+SCHEMA = "servemix.simulation/1"
+Json = dict[str, Any]
+
+
+def simulation_json(run: SimulationRun) -> Json:
+    """The run as one JSON object. Latencies are of requests that arrived inside the hour; 1e9 seconds mean never.
+
+    Totals of `targets` cover the whole run, warm-up included; `throughput` covers the hour.
+    """
+    scenario, log = run.scenario, run.result.log
+    inside = (log.arrival_ps >= run.from_ps) & (log.arrival_ps < run.to_ps)
+    return {
+        "schema": SCHEMA,
+        "scenario": scenario.name,
+        "seed": scenario.seed,
+        "catalog": {"date": scenario.catalog.date, "digest": scenario.catalog.digest},
+        "hour": run.hour,
+        "calibrated": run.calibrated,
+        "requests": int(np.count_nonzero(inside)),
+        "status": _statuses(log.status[inside]),
+        "throughput": _throughput(run),
+        "classes": [_class(run, c) for c in range(len(scenario.request_classes))],
+        "targets": [
+            {
+                "name": stats.name,
+                "kind": "pool" if isinstance(target, Pool) else "relay",
+                "requests": stats.requests,
+                "busy_share": number(stats.busy_share),
+                "kv_mean_share": number(stats.kv_mean_share),
+                "kv_peak_share": number(stats.kv_peak_share),
+                "running_mean": number(stats.running_mean),
+                "waiting_peak": stats.waiting_peak,
+                "preemptions": stats.preemptions,
+                "computed_tokens": stats.computed_tokens,
+                "attempts": stats.attempts,
+                "throttled": stats.throttled,
+                "billed_input_tokens": stats.billed_input_tokens,
+                "billed_output_tokens": stats.billed_output_tokens,
+            }
+            for target, stats in zip(run.fleet.targets, run.result.targets, strict=True)
+        ],
+    }
+
+
+def _statuses(status: npt.NDArray[np.int8]) -> dict[str, int]:
+    return {each.name.lower(): int(np.count_nonzero(status == each)) for each in Status}
+
+
+def _throughput(run: SimulationRun) -> Json:
+    """Requests and output tokens of requests that finished inside the hour, per second."""
+    log, span_s = run.result.log, (run.to_ps - run.from_ps) / PS
+    done = (log.status == Status.FINISHED) & (log.finish_ps >= run.from_ps) & (log.finish_ps < run.to_ps)
+    return {
+        "requests_per_s": number(np.count_nonzero(done) / span_s),
+        "output_tokens_per_s": number(log.output_tokens[done].sum(dtype=np.int64) / span_s),
+        "input_tokens_per_s": number(log.input_tokens[done].sum(dtype=np.int64) / span_s),
+    }
+
+
+def _class(run: SimulationRun, c: int) -> Json:
+    request_class = run.scenario.request_classes[c]
+    samples = class_metrics(run.result.log, c, run.from_ps, run.to_ps)
+    size = len(samples["ttft"])
+    return {
+        "name": request_class.name,
+        "requests": size,
+        "latency_s": {
+            metric: {f"p{q * 100:g}": seconds(quantile(samples[metric], q)) if size else None for q in QUANTILES} for metric in METRICS
+        },
+        "slo": [
+            {
+                "metric": slo.metric,
+                "quantile": slo.quantile,
+                "limit_s": slo.limit_s,
+                "simulated_s": seconds(quantile(samples[slo.metric], slo.quantile)) if size else None,
+                "attainment": number(attainment(samples[slo.metric], slo.limit_s)) if size else None,
+                "met": bool(quantile(samples[slo.metric], slo.quantile) <= slo.limit_s) if size else None,
+            }
+            for slo in request_class.slo
+        ],
+    }
+
+
+def render_simulation(run: SimulationRun, colour: bool | None = None) -> str:
+    """The run on one screen, 110 columns wide."""
+    said, console = simulation_json(run), screen(colour)
+    console.print(Text(run.scenario.name, style="bold") + Text(f"  simulated hour: {run.hour}"))
+    catalog = said["catalog"]
+    console.print(Text(f"seed {said['seed']}, catalogue of {catalog['date']} ({catalog['digest'][:8]})", style="dim"))
+    section(console, "Latency at the client, by class")
+    columns = ("class", "requests", "metric", *(f"p{q * 100:g}" for q in QUANTILES), "promise", "")
+    listing = table(*columns, right=(1, 3, 4, 5, 6))
+    for row in said["classes"]:
+        _latency_rows(listing, row)
+    show(console, listing)
+    section(console, "Pools and relays")
+    _target_rows(console, said["targets"])
+    section(console, "Throughput")
+    rate, status = said["throughput"], said["status"]
+    show(
+        console,
+        Text(
+            f"{rate['requests_per_s']:.2f} requests/s, {count(rate['input_tokens_per_s'])} input and "
+            f"{count(rate['output_tokens_per_s'])} output tokens/s finished in the hour"
+        ),
+    )
+    ended = ", ".join(f"{n:,} {name.replace('_', ' ')}" for name, n in status.items() if n)
+    show(console, Text(f"{said['requests']:,} requests arrived in it: {ended or 'none'}"))
+    if not run.calibrated:
+        section(console, "Warnings")
+        bullets(console, ["a step cost in this fleet comes from data sheets and is not calibrated on measurements"])
+    return output(console)
+
+
+def _latency_rows(listing: Any, row: Json) -> None:
+    """Three rows of one class: each metric with its promises; requests that never ended count as infinite."""
+    for k, metric in enumerate(METRICS):
+        values = [_duration(row["latency_s"][metric][f"p{q * 100:g}"]) for q in QUANTILES]
+        promises = [slo for slo in row["slo"] if slo["metric"] == metric]
+        words = ", ".join(promise(metric, slo["quantile"], slo["limit_s"]) for slo in promises)
+        met = Text(", ".join("-" if slo["met"] is None else "met" if slo["met"] else "MISSED" for slo in promises))
+        met.stylize("bold red" if "MISSED" in met.plain else "green")
+        name, size = (row["name"], f"{row['requests']:,}") if k == 0 else ("", "")
+        listing.add_row(name, size, metric.upper(), *values, words, met)
+
+
+def _target_rows(console: Any, targets: list[Json]) -> None:
+    pools = [row for row in targets if row["kind"] == "pool"]
+    relays = [row for row in targets if row["kind"] == "relay"]
+    if pools:
+        listing = table("pool", "requests", "busy", "KV mean", "KV peak", "running", "queue peak", "preempted", right=range(1, 8))
+        for row in pools:
+            shares = (percent(row[key]) for key in ("busy_share", "kv_mean_share", "kv_peak_share"))
+            load = (f"{row['running_mean']:.1f}", f"{row['waiting_peak']:,}", f"{row['preemptions']:,}")
+            listing.add_row(row["name"], f"{row['requests']:,}", *shares, *load)
+        show(console, listing)
+    if relays:
+        listing = table("relay", "requests", "attempts", "429", "billed tokens in / out", right=range(1, 5))
+        for row in relays:
+            tokens = f"{count(row['billed_input_tokens'])} / {count(row['billed_output_tokens'])}"
+            listing.add_row(row["name"], f"{row['requests']:,}", f"{row['attempts']:,}", f"{row['throttled']:,}", tokens)
+        show(console, listing)
+
+
+def _duration(value_s: float | None) -> str:
+    return "-" if value_s is None else duration(math.inf if value_s >= 1e9 else value_s)

@@ -1,0 +1,183 @@
+"""A plan as tables: the one form from which terminal, JSON, HTML, XLSX and CSV are made."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from optimize.records import Plan, RelayTerms
+from optimize.report import columns
+from optimize.report.bill import HOUR_S, Bill, bill_of, cents_of
+from optimize.report.columns import Table, Value
+
+UNSERVED = "(unserved)"
+LEAST_SHARE = 1e-9  # flows below this part of a class are solver dust
+
+
+def all_tables(plan: Plan) -> tuple[Table, ...]:
+    """Every table, in the order of columns.TABLES."""
+    bill = bill_of(plan)
+    return (
+        cost_table(plan, bill),
+        fleet_table(plan, bill),
+        hours_table(plan),
+        relay_table(plan, bill),
+        flow_table(plan),
+        slo_table(plan),
+        alternatives_table(plan, bill),
+        Table("flips", "Where the answer flips", columns.FLIPS, tuple(
+            (flip.name, flip.today, flip.flips_at, flip.sentence) for flip in plan.flips
+        )),
+        Table("band", "Demand band", columns.BAND, tuple(
+            (per_user, _units(cents_of(plan, usd))) for per_user, usd in plan.demand_band
+        )),
+        Table("dropped", "Candidates dropped", columns.DROPPED, tuple((d.name, d.reason) for d in plan.dropped)),
+    )  # fmt: skip
+
+
+def cost_table(plan: Plan, bill: Bill) -> Table:
+    """One row per line of the bill; `per_month` sums to the total to the cent."""
+    rows = tuple(
+        (line.name, line.kind, cents / 100, cents / bill.total if bill.total else 0.0, line.detail)
+        for line, cents in zip(plan.lines, bill.lines, strict=True)
+    )
+    return Table("cost", "Monthly cost", columns.COST, rows)
+
+
+def fleet_table(plan: Plan, bill: Bill) -> Table:
+    """One row per pool that runs or is paid."""
+    rows: list[tuple[Value, ...]] = []
+    for p in used_pools(plan):
+        option, shape = plan.program.pools[p].option, plan.program.pools[p].option.deployment
+        replicas = plan.solution.hosts[p] * option.replicas_per_host
+        rows.append(
+            (
+                option.id,
+                option.offer.id,
+                option.offer.gpu,
+                shape.model.id if shape else "",
+                shape.weights.id if shape else "",
+                shape.tensor_parallel if shape else 1,
+                option.offer.term,
+                int(replicas.min()),
+                int(replicas.max()),
+                float(plan.solution.billed[p] @ plan.demand.weight_h),
+                bill.pools[p] / 100,
+            )
+        )
+    return Table("fleet", "Fleet", columns.FLEET, tuple(rows))
+
+
+def hours_table(plan: Plan) -> Table:
+    """One row per hour slice and target that is used in any hour."""
+    rows: list[tuple[Value, ...]] = []
+    for t, hour in enumerate(plan.demand.slices):
+        weight_h = float(plan.demand.weight_h[t])
+        for p in used_pools(plan):
+            option, hosts = plan.program.pools[p].option, int(plan.solution.hosts[p, t])
+            rate_rps = float(plan.solution.pool_flow[p, :, t].sum())
+            rows.append((hour, weight_h, option.id, "gpu", hosts, hosts * option.replicas_per_host, rate_rps))
+        for a in used_relays(plan):
+            rate_rps = float(plan.solution.relay_flow[a, :, t].sum())
+            rows.append((hour, weight_h, plan.program.relays[a].relay.id, "relay", 0, 0, rate_rps))
+    return Table("hours", "Fleet by hour", columns.HOURS, tuple(rows))
+
+
+def relay_table(plan: Plan, bill: Bill) -> Table:
+    """One row per relay that gets requests; the peak minute is the busiest hour's mean times the peak factor."""
+    rows: list[tuple[Value, ...]] = []
+    demand = plan.demand
+    for a in used_relays(plan):
+        terms, flow = plan.program.relays[a], plan.solution.relay_flow[a]
+        requests = flow @ demand.weight_h * HOUR_S
+        minute = demand.peak_factor * 60
+        rows.append(
+            (
+                terms.relay.id,
+                terms.relay.model,
+                float(requests.sum()),
+                float(requests @ demand.input_tokens),
+                float(requests @ cached_tokens(plan, terms)),
+                float(requests @ demand.output_tokens),
+                float(flow.sum(axis=0).max() * minute),
+                float((np.nan_to_num(terms.tokens_per_request) @ flow).max() * minute),
+                bill.relays[a] / 100,
+            )
+        )
+    return Table("relays", "Relays", columns.RELAYS, tuple(rows))
+
+
+def flow_table(plan: Plan) -> Table:
+    """Who serves which class, largest share first; unserved demand is a row of its own."""
+    rows: list[tuple[Value, ...]] = []
+    month_s = plan.demand.weight_h * HOUR_S
+    for c, name in enumerate(plan.program.class_names):
+        total = float(plan.demand.mean_rps[c] @ month_s)
+        to = {plan.program.pools[p].option.id: plan.solution.pool_flow[p, c] for p in used_pools(plan)}
+        to |= {plan.program.relays[a].relay.id: plan.solution.relay_flow[a, c] for a in used_relays(plan)}
+        to[UNSERVED] = plan.solution.unserved[c]
+        sent = sorted(((float(flow @ month_s), target) for target, flow in to.items()), key=lambda x: (-x[0], x[1]))
+        rows += [(name, target, requests, requests / total) for requests, target in sent if requests > LEAST_SHARE * total]
+    return Table("flows", "Who serves what", columns.FLOWS, tuple(rows))
+
+
+def slo_table(plan: Plan) -> Table:
+    """One row per promise, in the hour that is worst for it; empty if the plan was not simulated."""
+    verdicts = plan.verification.verdicts if plan.verification else ()
+    rows = tuple(
+        (
+            plan.program.class_names[v.row.class_index],
+            v.row.metric,
+            v.row.quantile,
+            v.row.limit_s,
+            v.simulated_s,
+            v.ci95_s[0],
+            v.ci95_s[1],
+            v.attainment,
+            v.requests,
+            v.hour,
+            v.met,
+        )
+        for v in verdicts
+    )
+    return Table("slo", "Promises in simulation", columns.SLO, rows)
+
+
+def alternatives_table(plan: Plan, bill: Bill) -> Table:
+    """The same question under restrictions, in the plan's order; `difference` is what the restriction costs."""
+    rows: list[tuple[Value, ...]] = []
+    for other in plan.alternatives:
+        cents = None if other.per_month_usd is None else round(cents_of(plan, other.per_month_usd))
+        cost = None if cents is None else cents / 100
+        more = None if cents is None else (cents - bill.total) / 100
+        rows.append((other.name, other.status, cost, more, other.verified, other.note))
+    return Table("alternatives", "Instead of the plan", columns.ALTERNATIVES, tuple(rows))
+
+
+def used_pools(plan: Plan) -> list[int]:
+    """Indices of pools that run or are paid in any hour."""
+    hosts, billed = plan.solution.hosts, plan.solution.billed
+    return [p for p in range(len(plan.program.pools)) if hosts[p].any() or billed[p].any()]
+
+
+def used_relays(plan: Plan) -> list[int]:
+    """Indices of relays that get more than solver dust."""
+    least = LEAST_SHARE * float(plan.demand.mean_rps.sum())
+    flow = plan.solution.relay_flow
+    return [a for a in range(len(plan.program.relays)) if flow[a].sum() > least]
+
+
+def cached_tokens(plan: Plan, terms: RelayTerms) -> np.typing.NDArray[np.float64]:
+    """[classes] input tokens per request that the bill holds at the cached price: what makes price rows and bill agree."""
+    relay, demand = terms.relay, plan.demand
+    if relay.usd_per_mtok_cached is None or relay.usd_per_mtok_cached >= relay.usd_per_mtok_input:
+        return np.zeros(len(demand.input_tokens))
+    full_usd = (demand.input_tokens * relay.usd_per_mtok_input + demand.output_tokens * relay.usd_per_mtok_output) / 1e6
+    usd = np.where(terms.eligible, terms.usd_per_request, full_usd)
+    saved = (full_usd - usd) * 1e6 / (relay.usd_per_mtok_input - relay.usd_per_mtok_cached)
+    return np.asarray(np.clip(saved, 0.0, demand.input_tokens))
+
+
+def _units(cents: float) -> float | None:
+    return round(cents) / 100 if math.isfinite(cents) else None

@@ -1,0 +1,107 @@
+"""Words and numbers as people read them: the same in every report."""
+
+from __future__ import annotations
+
+import math
+
+from optimize.records import Plan
+from optimize.report.bill import Bill, cents_of
+from optimize.report.tables import UNSERVED, flow_table
+
+STATUS_WORDS = {
+    "met": "MET",
+    "unverified": "UNVERIFIED",
+    "over_budget": "OVER BUDGET",
+    "infeasible": "NO PLAN",
+    "missed": "MISSED",
+}
+
+
+def duration(value_s: float) -> str:
+    """Three significant digits in s or ms; "never" for infinity (rejected, failed, or not ended).
+
+    >>> duration(0.0483), duration(1.25), duration(math.inf)
+    ('48.3 ms', '1.25 s', 'never')
+    """
+    if not math.isfinite(value_s):
+        return "never"
+    if 0 < value_s < 0.9995:
+        return f"{value_s * 1000:.3g} ms" if value_s < 0.09995 else f"{value_s * 1000:.0f} ms"
+    return f"{value_s:.2f} s" if value_s < 9.995 else f"{value_s:.0f} s" if value_s >= 99.95 else f"{value_s:.1f} s"
+
+
+def count(value: float) -> str:
+    """Three significant digits with k, M or B.
+
+    >>> count(218_300_000), count(1_020), count(7)
+    ('218 M', '1.02 k', '7')
+    """
+    for size, letter in ((1e9, " B"), (1e6, " M"), (1e3, " k")):
+        if abs(value) >= size * 0.9995:
+            scaled = value / size
+            digits = 0 if scaled >= 99.95 else 1 if scaled >= 9.995 else 2
+            return f"{scaled:.{digits}f}{letter}"
+    return f"{value:.3g}"
+
+
+def percent(share: float) -> str:
+    """A share as a percentage; never rounded up to 100 % or down to 0 %.
+
+    >>> percent(0.9999), percent(0.25), percent(1.0)
+    ('99.99 %', '25.0 %', '100 %')
+    """
+    if share in (0.0, 1.0):
+        return f"{share * 100:.0f} %"
+    if share > 0.999:
+        return f"{math.floor(share * 1e4) / 100:.2f} %"
+    return f"{max(share * 100, 0.1):.1f} %"
+
+
+def promise(metric: str, quantile: float, limit_s: float) -> str:
+    """One promise.
+
+    >>> promise("ttft", 0.95, 1.0)
+    'TTFT p95 <= 1.00 s'
+    """
+    return f"{metric.upper()} p{quantile * 100:g} <= {duration(limit_s)}"
+
+
+def headline(plan: Plan, bill: Bill) -> str:
+    """The verdict in one or two sentences."""
+    cost = f"{bill.money(bill.total)} a month"
+    over = bill.total - 100 * plan.scenario.budget.per_month
+    room = f"{bill.money(abs(over))} {'above' if over > 0 else 'below'} the budget"
+    proof = plan.verification
+    if plan.status == "met" and proof is not None:
+        return (
+            f"{cost}, {room}. Every promise held in {proof.requests_simulated:,} simulated requests on {len(proof.seeds)} hold-out seeds."
+        )
+    if plan.status == "missed" and proof is not None:
+        missed = sum(not v.met for v in proof.verdicts)
+        return f"{cost}, {room}, but {missed} of {len(proof.verdicts)} promises are missed in simulation."
+    if plan.status == "unverified":
+        return f"{cost}, {room}. Built on capacities that you measured; nothing was simulated."
+    served = "; ".join(unserved(plan)) or "not every request can be served"
+    what = "no plan fits the budget" if plan.status == "over_budget" else "no plan keeps every promise"
+    return f"{what[0].upper()}{what[1:]}. For {cost}: {served}."
+
+
+def unserved(plan: Plan) -> list[str]:
+    """For each class with unserved demand, the share that goes without."""
+    rows = flow_table(plan).rows
+    return [f"{name} leaves {percent(float(share or 0))} unserved" for name, target, _, share in rows if target == UNSERVED]
+
+
+def bounds(plan: Plan, bill: Bill) -> str:
+    """What no plan can undercut, by two arguments, and how far above them this one is."""
+    words = []
+    model, fluid = cents_of(plan, plan.solution.model_bound_usd), cents_of(plan, plan.fluid_bound_usd)
+    for name, bound, what in (("model bound", model, "no plan of this program"), ("fluid bound", fluid, "no plan at all")):
+        if not math.isfinite(bound) or bill.total <= 0:
+            continue
+        gap = (bill.total - bound) / bill.total
+        if gap < 0:
+            words.append(f"{name} {bill.money(bound)}: simulation allowed {-gap:.1%} less than the program's margin asks")
+        else:
+            words.append(f"{name} {bill.money(bound)} (gap {gap:.1%}): {what} costs less")
+    return "; ".join(words)

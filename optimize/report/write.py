@@ -1,0 +1,66 @@
+"""Results on disk: each file appears under its name only when it is complete."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import tempfile
+from pathlib import Path
+
+from optimize.records import Plan
+from optimize.report.columns import Table
+from optimize.report.plan_json import plan_json
+from optimize.report.tables import all_tables
+from sim.errors import InputError
+
+
+def check_folder(out: Path) -> None:
+    """InputError now, rather than after minutes of search, when results could not be written into `out`. Makes the folder."""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=out):
+            pass
+    except OSError as error:
+        raise InputError(f"--out: {out}: {error.strerror or error}; name a folder that can be written") from None
+
+
+def write_results(plan: Plan, out: Path) -> Path:
+    """Writes plan.json, report.html, report.xlsx and tables/NAME.csv into `out`, and returns it. Same plan, same bytes."""
+    from optimize.report.html import html
+    from optimize.report.xlsx import xlsx
+
+    check_folder(out)
+    check_folder(out / "tables")
+    write_bytes(out / "plan.json", (json.dumps(plan_json(plan), indent=2, allow_nan=False) + "\n").encode())
+    for table in all_tables(plan):
+        write_bytes(out / "tables" / f"{table.name}.csv", table_csv(table).encode())
+    write_bytes(out / "report.html", html(plan).encode())
+    write_bytes(out / "report.xlsx", xlsx(plan))
+    return out
+
+
+def table_csv(table: Table) -> str:
+    """The table with a header row; empty where there is no value, "inf" for infinity."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([column.name for column in table.columns])
+    writer.writerows([["" if value is None else value for value in row] for row in table.rows])
+    return text.getvalue()
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Replaces `path` in one step; on failure the old file stays and no part of the new one does."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        os.chmod(name, 0o644)
+        os.replace(name, path)
+    except OSError as error:
+        Path(name).unlink(missing_ok=True)
+        raise InputError(f"{path}: {error.strerror or error}; name another folder with --out") from None
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise

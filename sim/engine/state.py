@@ -1,0 +1,92 @@
+"""The arrays that the kernel works on: one `PoolState` per pool, one record per request."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sim.engine import kernel
+from sim.engine.deployment import BLOCK_TOKENS
+from sim.errors import SimulationError
+from sim.fleet_records import Pool, Status, TargetStats
+from sim.traffic.columns import Requests
+
+ROW = np.dtype(
+    [
+        *((name, np.int32) for name in ("input", "output", "generated", "next", "prev", "preemptions")),
+        *((name, np.int64) for name in ("offset", "end_step", "first", "finish")),
+        ("replica", np.int32),
+        ("status", np.int8),
+    ],
+    align=True,
+)  # 64 bytes: one cache line per request
+
+_INTEGERS = (
+    "clock kind planned count context decodes running waiting free partial computed chunk fresh tokens run_head run_tail wait_head wait_tail "
+    "steps busy_ps used_peak waiting_peak preemptions computed_tokens lost finished_computed"
+).split()
+REPLICA = np.dtype([*((name, np.int64) for name in _INTEGERS), ("running_ps", np.float64), ("used_ps", np.float64)])
+
+_LAW = {
+    kernel.NO_PROGRESS: "a step of a replica with work computes at least one token",
+    kernel.CLOCK_OVERFLOW: "simulated time stays below 106 days and 2**31 steps per replica",
+}
+
+
+def request_rows(requests: Requests) -> npt.NDArray[Any]:
+    """One ROW per request, all of them open."""
+    rows = np.zeros(len(requests), ROW)
+    rows["input"], rows["output"] = requests.input_tokens, requests.output_tokens
+    rows["first"] = rows["finish"] = rows["replica"] = rows["next"] = rows["prev"] = -1
+    rows["status"] = Status.IN_FLIGHT
+    return rows
+
+
+class PoolState:
+    """A pool in the kernel's form. Its clock runs `shift_ps` behind the clients': tokenising and the network delay every
+    request of the pool by the same time, so first and finish times are shifted afterwards (exact)."""
+
+    def __init__(self, pool: Pool, rows: npt.NDArray[Any], round_robin: bool) -> None:
+        limits, cost = pool.limits, pool.cost
+        self.pool, self.rows = pool, rows
+        self.shift_ps = cost.request_ps + pool.network_ps
+        size, tokens, seqs = pool.replicas, limits.max_num_batched_tokens, limits.max_num_seqs
+        self.front = np.zeros((2, size), np.int64)
+        self.front[kernel.WAKE] = kernel.NEVER
+        self.replicas = np.zeros(size, REPLICA)
+        self.replicas["free"] = pool.kv_blocks
+        for name in ("partial", "fresh", "run_head", "run_tail", "wait_head", "wait_tail"):
+            self.replicas[name] = -1
+        self.work = np.zeros((size, BLOCK_TOKENS + seqs), np.int64)
+        self.watermark = int(limits.watermark * pool.kv_blocks)
+        self.table = np.zeros(kernel.HEADER + tokens + seqs + 2, np.int64)
+        self.table[: kernel.HEADER] = (
+            pool.kv_blocks, self.watermark, seqs, tokens, cost.sequence_ps, cost.pair_ps, cost.prefill_context_ps, round_robin, 0, 0,
+        )  # fmt: skip
+        self.table[kernel.HEADER :] = np.concatenate([cost.base_ps[: tokens + 1], cost.context_ps[: seqs + 1]])
+        self.arrays = (self.front, self.replicas, self.work, self.table, self.rows)
+
+    def stop(self, end_ps: int | None) -> None:
+        """Run until `end_ps` of the clients' clock inclusive, or until all work is done."""
+        kernel.stop(*self.arrays, kernel.NEVER if end_ps is None else max(end_ps - self.shift_ps, 0) + 1)
+        if self.table[kernel.ERROR]:
+            raise SimulationError(f"pool {self.pool.name}: law broken: {_LAW[int(self.table[kernel.ERROR])]}")
+
+    def stats(self, requests: int, end_ps: int) -> TargetStats:
+        """Totals; `end_ps` is the length of the run on the clients' clock."""
+        q, blocks = self.replicas, max(self.pool.kv_blocks, 1)
+        span_ps = max(end_ps - self.shift_ps, 1) * len(q)
+        return TargetStats(
+            name=self.pool.name,
+            requests=requests,
+            steps=int(q["steps"].sum()),
+            busy_share=int(q["busy_ps"].sum(dtype=object)) / span_ps,
+            kv_mean_share=float(q["used_ps"].sum()) / span_ps / blocks,
+            kv_peak_share=float(q["used_peak"].max()) / blocks,
+            running_mean=float(q["running_ps"].sum()) / span_ps,
+            waiting_peak=int(q["waiting_peak"].max()),
+            preemptions=int(q["preemptions"].sum()),
+            computed_tokens=int(q["computed_tokens"].sum()),
+        )

@@ -1,0 +1,185 @@
+"""One row of a YAML file -> one frozen record; what does not fit is said, never guessed."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import math
+import re
+from collections.abc import Callable, Iterable
+from difflib import get_close_matches
+from functools import cache
+from types import NoneType, UnionType
+from typing import Any, get_args, get_origin, get_type_hints
+
+from sim.catalog.records import CalibrationRow, Gpu, Model, Offer, Relay, Source, WeightFormat
+
+Say = Callable[[str, str], None]  # (key, what is wrong and what would be right)
+
+DATE = re.compile(r"\d{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?)?")
+TERMS = ("on_demand", "reserved_1y", "reserved_3y", "spot", "owned")
+COMPUTE = ("bf16", "fp16", "fp8", "int8", "fp4")
+
+# Numbers are >= 0 everywhere; here what must be more, or less, than that.
+POSITIVE: dict[type, tuple[str, ...]] = {
+    Gpu: ("memory_bytes", "bandwidth_bytes_per_s"),
+    Model: (
+        *("parameters", "active_parameters", "layers", "hidden_size", "heads", "kv_heads", "head_dim"),
+        *("intermediate_size", "vocab_size", "max_context", "experts", "experts_per_token"),
+    ),
+    WeightFormat: ("bytes_per_weight",),
+    Offer: ("gpus",),
+    Relay: ("ttft_p50_s", "tokens_per_s", "rpm", "tpm", "max_context"),
+}
+SHARES: dict[type, tuple[str, ...]] = {Relay: ("error_share",)}
+CHOICES: dict[type, dict[str, tuple[str, ...]]] = {
+    Gpu: {"link": ("nvlink", "pcie", "none")},
+    Model: {"kind": ("chat", "embedding")},
+    WeightFormat: {"compute": COMPUTE, "needs": COMPUTE},
+    Offer: {"term": TERMS},
+    Relay: {"grade": ("quote", "contract", "list", "claimed")},
+}
+
+
+def nearest(name: str, names: Iterable[str]) -> list[str]:
+    """At most three of `names` that look like `name`, the most alike first; empty when none does.
+
+    >>> nearest("l4s", ["l40s", "l4", "h100"])
+    ['l40s', 'l4']
+    >>> nearest("gpt-9", ["l40s"])
+    []
+    """
+    return get_close_matches(name.lower(), list(names), n=3, cutoff=0.6)
+
+
+def instead(name: str, names: Iterable[str]) -> str:
+    """The end of a message about an unknown name: what would be right.
+
+    >>> instead("h10", ["h100", "t4"])
+    'did you mean h100?'
+    >>> instead("zzz", ["h100", "t4"])
+    'known: h100, t4'
+    """
+    known = list(names)
+    close = nearest(name, known)
+    return f"did you mean {' or '.join(close)}?" if close else "known: " + ", ".join(sorted(known))
+
+
+@cache
+def _types(record: type) -> dict[str, Any]:
+    return get_type_hints(record)
+
+
+@cache
+def _required(record: type) -> tuple[str, ...]:
+    unset = dataclasses.MISSING
+    fields = dataclasses.fields(record)
+    return tuple(f.name for f in fields if f.default is unset and f.default_factory is unset)
+
+
+def record_of(record: type, raw: object, say: Say, prefix: str = "") -> Any:
+    """An instance of `record` from the mapping `raw`, or None after at least one call of `say`."""
+    if not isinstance(raw, dict):
+        say(prefix.rstrip("."), f"{raw!r} is not a mapping; write `key: value` pairs")
+        return None
+    types, faults = _types(record), 0
+    for key in raw:
+        if key not in types:
+            faults += 1
+            say(f"{prefix}{key}", f"unknown key; {instead(str(key), types)}")
+    for key in _required(record):
+        if key not in raw or (raw[key] is None and NoneType not in get_args(types[key])):
+            faults += 1
+            say(f"{prefix}{key}", "missing; every row states it")
+    values = {}
+    for key, value in raw.items():
+        if key in types and value is not None:
+            values[key] = _value(types[key], value, say, f"{prefix}{key}")
+            faults += values[key] is None
+        elif key in types:
+            values[key] = None
+    faults += sum(1 for key in _bounds(record, values, say, prefix) if key)
+    return None if faults else record(**{key: values.get(key) for key in _required(record)} | values)
+
+
+def _value(kind: Any, value: Any, say: Say, key: str) -> Any:
+    """`value` as `kind`, or None after `say`."""
+    if isinstance(kind, UnionType):
+        kind = next(k for k in get_args(kind) if k is not NoneType)
+    if dataclasses.is_dataclass(kind):
+        return record_of(kind, value, say, key + ".")  # type: ignore[arg-type]
+    if get_origin(kind) is dict:
+        return _numbers(value, say, key)
+    if kind in (int, float):
+        return _number(kind, value, say, key)
+    if get_origin(kind) is tuple:
+        if isinstance(value, list) and all(isinstance(v, str) for v in value):
+            return tuple(value)
+        say(key, f"{value!r} is not a list of names; write [us, eu]")
+        return None
+    if isinstance(value, datetime.date):
+        value = value.isoformat()
+    if isinstance(value, kind):
+        return value
+    say(key, f"{value!r} is not {'a text; quote it' if kind is str else 'true or false'}")
+    return None
+
+
+def _numbers(value: Any, say: Say, key: str) -> dict[str, float] | None:
+    if not isinstance(value, dict):
+        say(key, f"{value!r} is not a mapping of names to numbers")
+        return None
+    numbers = {str(name): _number(float, number, say, f"{key}.{name}") for name, number in value.items()}
+    whole = {name: float(number) for name, number in numbers.items() if number is not None}
+    return whole if len(whole) == len(numbers) else None
+
+
+def _number(kind: type, value: Any, say: Say, key: str) -> float | int | None:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        wrong = "not a number"
+    elif not math.isfinite(value):
+        wrong = "not finite; write a number"
+    elif value < 0:
+        wrong = "negative; write 0 or more"
+    elif kind is int and value != int(value):
+        wrong = "not a whole number"
+    else:
+        return kind(value)  # type: ignore[no-any-return]
+    say(key, f"{value!r} is {wrong}")
+    return None
+
+
+def _bounds(record: type, values: dict[str, Any], say: Say, prefix: str) -> Iterable[str]:
+    """Keys of which the value has the right type and a wrong size."""
+    for key in POSITIVE.get(record, ()):
+        if values.get(key) == 0:
+            say(f"{prefix}{key}", "0 is no value; write more than 0")
+            yield key
+    for key in SHARES.get(record, ()):
+        if (values.get(key) or 0.0) > 1:
+            say(f"{prefix}{key}", f"{values[key]!r} is not a share; write 0 to 1")
+            yield key
+    for key, choices in CHOICES.get(record, {}).items():
+        value = values.get(key)
+        if isinstance(value, str) and value not in choices:
+            say(f"{prefix}{key}", f"{value!r} is not one of {', '.join(choices)}")
+            yield key
+    for key, whole in (("date", False), ("retires_on", True)):
+        value = values.get(key)
+        if isinstance(value, str) and not (DATE.fullmatch(value) and (len(value) == 10 or not whole)):
+            right = "2026-11-30" if whole else "2026-11"
+            say(f"{prefix}{key}", f"{value!r} is not an ISO date; write {right}")
+            yield key
+    if record is Source and not str(values.get("title") or "x").strip():
+        say(f"{prefix}title", "empty; name what a reader can find")
+        yield "title"
+
+
+ROWS: dict[str, type] = {
+    "gpus": Gpu,
+    "models": Model,
+    "weight_formats": WeightFormat,
+    "offers": Offer,
+    "relays": Relay,
+    "calibration": CalibrationRow,
+}

@@ -306,7 +306,6 @@ def _end_prefills(front: Any, q: Any, w: Any, rows: Any, r: int, now: int) -> No
             if left == 0:
                 rows[i].finish, rows[i].status = now, FINISHED_STATUS
                 q.free += (target + 15) >> 4
-                q.finished_computed += target
                 _unlink(q, rows, i)
                 front[OUTSTANDING, r] -= 1
             else:
@@ -341,7 +340,6 @@ def _end_segment(front: Any, q: Any, w: Any, table: Any, rows: Any, r: int) -> N
         _remove(w, q.decodes, 0)
         computed = _forget_decode(q, w, rows, i)
         q.free += (computed + 15) >> 4
-        q.finished_computed += computed
         rows[i].finish, rows[i].status, rows[i].generated = now, FINISHED_STATUS, rows[i].output
         _unlink(q, rows, i)
         front[OUTSTANDING, r] -= 1
@@ -443,3 +441,18 @@ def stop(front: Any, replicas: Any, work: Any, table: Any, rows: Any, until: int
             q.tokens = q.decodes
         used = table[KV_BLOCKS] - q.free
         _account(q, used, used, until - 1 - q.clock)
+
+
+@compiled
+def held_blocks(replicas: Any, rows: Any, r: int) -> int:
+    """Blocks that the running sequences of replica r hold after `stop`, counted one by one (for the law, not for speed)."""
+    q = replicas[r]
+    blocks, prefill, i = 0, False, q.run_head
+    while i >= 0:
+        prefill = prefill or i == q.fresh or i == q.partial
+        if prefill:
+            blocks += (rows[i].input + rows[i].generated + 15) >> 4
+        else:
+            blocks += (rows[i].offset + q.count + 1 + 15) >> 4
+        i = rows[i].next
+    return blocks

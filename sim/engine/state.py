@@ -25,7 +25,7 @@ ROW = np.dtype(
 
 _INTEGERS = (
     "clock kind planned count context decodes running waiting free partial computed chunk fresh tokens run_head run_tail wait_head wait_tail "
-    "steps busy_ps used_peak waiting_peak preemptions computed_tokens lost finished_computed"
+    "steps busy_ps used_peak waiting_peak preemptions computed_tokens lost"
 ).split()
 REPLICA = np.dtype([*((name, np.int64) for name in _INTEGERS), ("running_ps", np.float64), ("used_ps", np.float64)])
 

@@ -1,0 +1,63 @@
+"""Laws that every run obeys, whatever its input; each raises `SimulationError` with both sides."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from sim.engine import kernel
+from sim.engine.state import PoolState
+from sim.errors import SimulationError
+from sim.fleet_records import RequestLog, Status
+
+
+def check_log(log: RequestLog, all_ended: bool) -> None:
+    """Every request ended in exactly one way, and in the order arrival <= first token <= last token."""
+    counts = np.bincount(log.status, minlength=len(Status))
+    if len(counts) > len(Status) or (all_ended and counts[Status.IN_FLIGHT]):
+        named = {Status(code).name: int(count) for code, count in enumerate(counts[: len(Status)])}
+        raise SimulationError(f"conservation: {len(log)} arrivals, all work done, and the log says {named}")
+    finished = log.status == Status.FINISHED
+    wrong = finished & ~((log.arrival_ps <= log.first_ps) & (log.first_ps <= log.finish_ps))
+    if wrong.any():
+        i = int(np.flatnonzero(wrong)[0])
+        times = f"arrives at {log.arrival_ps[i]} ps, first token {log.first_ps[i]}, last token {log.finish_ps[i]}"
+        raise SimulationError(f"clock: request {i} {times}")
+
+
+def check_pool(state: PoolState, served: npt.NDArray[np.bool_]) -> None:
+    """Requests, blocks and tokens of a stopped pool are conserved, and no replica with work is idle; `served`: its rows."""
+    _check_work(state, served)
+    _check_blocks(state)
+    _check_tokens(state, served)
+
+
+def _check_work(state: PoolState, served: npt.NDArray[np.bool_]) -> None:
+    q, name = state.replicas, state.pool.name
+    held = q["running"] + q["waiting"]
+    stuck = (state.front[kernel.WAKE] == kernel.NEVER) & (held > 0)
+    if stuck.any():
+        raise SimulationError(f"pool {name}: replica {int(np.flatnonzero(stuck)[0])} has work and is idle")
+    open_rows = int(np.count_nonzero(state.rows["status"][served] == Status.IN_FLIGHT))
+    outstanding = int(state.front[kernel.OUTSTANDING].sum())
+    if (held != state.front[kernel.OUTSTANDING]).any() or open_rows != outstanding:
+        raise SimulationError(f"pool {name}: {held.sum()} running and waiting, {outstanding} outstanding, {open_rows} open in the log")
+
+
+def _check_blocks(state: PoolState) -> None:
+    for r, free in enumerate(state.replicas["free"].tolist()):
+        used = kernel.held_blocks(state.replicas, state.rows, r)
+        if free < 0 or used + free != state.pool.kv_blocks:
+            raise SimulationError(f"pool {state.pool.name}: replica {r}: {used} used + {free} free != {state.pool.kv_blocks} blocks")
+
+
+def _check_tokens(state: PoolState, served: npt.NDArray[np.bool_]) -> None:
+    """Tokens computed = those that finished requests needed + those lost by preemption + those that running ones hold."""
+    q, rows = state.replicas, state.rows
+    done = served & (rows["status"] == Status.FINISHED)
+    needed = int(rows["input"][done].sum(dtype=np.int64) + rows["output"][done].sum(dtype=np.int64)) - int(np.count_nonzero(done))
+    lost = int(q["lost"].sum())
+    held = int(q["context"].sum() + q["computed"][q["partial"] >= 0].sum())
+    computed = int(q["computed_tokens"].sum())
+    if computed != needed + lost + held:
+        raise SimulationError(f"pool {state.pool.name}: {computed} tokens computed != {needed} needed + {lost} lost + {held} held")

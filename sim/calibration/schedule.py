@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numba
+
 import numpy as np
 import numpy.typing as npt
 
 from sim.engine.deployment import BLOCK_TOKENS, PS, StepCost
+from sim.engine.jit import compiled
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -37,7 +38,7 @@ class Schedule:
     preemptions: int
 
 
-@numba.njit(cache=True)
+@compiled
 def _run(  # type: ignore[no-untyped-def]
     prompt, output, arrival, in_flight, cached, counted, max_seqs, budget_max, blocks_total, cost_base, cost_context, cost
 ):

@@ -1,0 +1,186 @@
+"""How a measured point is run again: deployment, requests, arrivals; or the reason why it cannot be."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from sim.calibration.points import Point
+from sim.catalog.records import Catalog, WeightFormat
+from sim.engine.deployment import BLOCK_TOKENS, Deployment, EngineLimits
+from sim.engine.memory import kv_blocks
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+ROUNDS = 8  # requests per place in flight, where a closed loop does not state how many it ran
+OPEN_REQUESTS = 600  # arrivals, where an open run does not state how many
+ENGINE_LIMITS = {  # engine -> max_num_seqs, max_num_batched_tokens, gpu_memory_utilization: defaults of each
+    "vllm-v0": (256, 4096, 0.90),
+    "vllm-v1": (256, 2048, 0.90),
+    "trt-llm": (2048, 8192, 0.95),
+    "sglang": (512, 8192, 0.88),
+    "other": (256, 4096, 0.90),
+}
+WEIGHT_ONLY = {"fp8": "w8a16", "int8": "w8a16", "nvfp4": "int4"}  # what engines do with the same file on a card without the products
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a replay needs. `in_flight` 0: requests arrive at `arrival_s`. Requests before `counted_from` only warm up.
+
+    `cached` leading prompt tokens came from the prefix cache in the real run.
+    """
+
+    deployment: Deployment
+    prompt: Ints
+    output: Ints
+    arrival_s: Floats | None
+    in_flight: int
+    cached: int
+    counted_from: int
+
+
+def spread(mean: float, count: int, shape: str, rng: np.random.Generator, longest: float) -> Ints:
+    """`count` lengths of this mean: constant, uniform over 0.8-1.0 of it, or log-normal and cut at `longest`.
+
+    Quantiles in random order instead of draws, so that two hundred lengths already have the mean that was measured.
+    """
+    if shape == "fixed" or count < 2:
+        return np.full(count, max(1, round(mean)), dtype=np.int64)
+    grid = (np.arange(count) + 0.5) / count
+    if shape == "jitter":
+        values = mean * (0.8 + 0.2 * grid)
+    else:
+        from statistics import NormalDist
+
+        normal = np.array([NormalDist().inv_cdf(float(q)) for q in grid])
+        body = np.exp(0.9 * normal)
+        values = np.minimum(body * mean / body.mean(), longest)
+        for _ in range(20):
+            values = np.minimum(values * mean / values.mean(), longest)
+    rng.shuffle(values)
+    return np.maximum(np.rint(values), 1).astype(np.int64)
+
+
+def _shape(point: Point) -> tuple[str, float]:
+    text = point.distribution
+    if "jitter" in text:
+        return "jitter", 0.0
+    if point.source.startswith("AccelMark"):  # this benchmark stops answers at 512 tokens
+        return ("fixed", 0.0) if "longctx" in text else ("lognormal", 512.0)
+    if "sharegpt" in text or "dataset" in text or "guidellm" in text:
+        return ("fixed", 0.0) if point.output_tokens < 32 else ("lognormal", 6.0 * max(point.input_tokens, point.output_tokens))
+    return "fixed", 0.0
+
+
+def _noted(notes: str, name: str) -> float | None:
+    found = re.search(rf"{name}[ =]([\d.]+\d|\d)", notes)
+    return float(found.group(1)) if found else None
+
+
+def _limits(point: Point, deployment: Deployment) -> EngineLimits:
+    """Scheduler limits as the source states them, else the defaults of the engine.
+
+    TensorRT-LLM's `guaranteed_no_evict` starts a request only if all its tokens will fit: as many at once as the memory holds to the end.
+    """
+    seqs, tokens, share = ENGINE_LIMITS[point.engine]
+    if point.engine == "vllm-v1" and point.gpu in ("h100", "h200"):
+        seqs, tokens = 1024, 8192
+    seqs = int(_noted(point.notes, "max_num_seqs") or _noted(point.notes, "max-num-seqs") or seqs)
+    tokens = int(_noted(point.notes, "max_num_batched_tokens") or tokens)
+    share = _noted(point.notes, "gpu_mem_util") or share
+    if "batch about 16" in point.notes or "max_num_seqs was small" in point.notes:
+        seqs = 16
+    if "static batch" in point.distribution and point.in_flight:
+        seqs = point.in_flight
+    limits = EngineLimits(seqs, max(tokens, seqs), share)
+    if "no_evict" in point.notes:
+        room = kv_blocks(replace(deployment, limits=limits)) * BLOCK_TOKENS
+        limits = replace(limits, max_num_seqs=max(1, min(seqs, int(room // (point.input_tokens + point.output_tokens)))))
+    return limits
+
+
+def _weights(catalog: Catalog, point: Point) -> WeightFormat | None:
+    weights = catalog.weight_formats.get(point.weights)
+    if weights is not None and not catalog.gpus[point.gpu].flops.get(weights.needs, 0.0):
+        weights = catalog.weight_formats.get(WEIGHT_ONLY.get(point.weights, ""))
+    return weights
+
+
+REFUSALS: tuple[tuple[Callable[[Point], bool], str], ...] = (
+    (lambda p: p.pipeline_parallel > 1, "pipeline parallel is not modelled"),
+    (lambda p: p.input_tokens < 1 or p.output_tokens < 1, "lengths are not stated"),
+    (lambda p: not p.measured, "no throughput, TPOT or TTFT was measured"),
+    (lambda p: p.scenario == "fixed_qps" and not p.rate_rps, "an open run without a rate"),
+    (lambda p: p.scenario == "fixed_concurrency" and not p.in_flight, "a closed loop without a concurrency"),
+    (lambda p: "not a serving engine" in p.notes, "not a serving engine"),
+)
+
+
+def deployment_of(point: Point, catalog: Catalog) -> Deployment | str:
+    """The deployment of `point` with its engine's limits, or why there is none."""
+    for refuses, why in REFUSALS:
+        if refuses(point):
+            return why
+    if point.gpu not in catalog.gpus:
+        return f"GPU {point.gpu} is not in the catalogue"
+    if point.model not in catalog.models:
+        return f"model {point.model} is not in the catalogue"
+    weights = _weights(catalog, point)
+    if weights is None:
+        return f"format {point.weights} does not run on {point.gpu}"
+    shape = Deployment(
+        catalog.models[point.model],
+        weights,
+        catalog.gpus[point.gpu],
+        point.tensor_parallel,
+        kv_bytes_per_number=point.kv_bytes_per_number,
+        engine=point.engine,
+    )
+    return replace(shape, limits=_limits(point, shape))
+
+
+def _count(point: Point) -> int:
+    if point.requests:
+        return point.requests
+    if point.scenario == "fixed_qps":
+        return OPEN_REQUESTS
+    if point.scenario == "offline":
+        return 500
+    return ROUNDS * (point.in_flight or 1)
+
+
+def run_of(point: Point, catalog: Catalog, seed: int = 0) -> Run | str:
+    """How to replay `point`, or the reason why it cannot be replayed."""
+    deployment = deployment_of(point, catalog)
+    if isinstance(deployment, str):
+        return deployment
+    rng = np.random.Generator(np.random.PCG64([seed, zlib.crc32(point.group.encode())]))
+    count = _count(point)
+    kind, longest = _shape(point)
+    prompt = spread(point.input_tokens, count, kind, rng, 16 * point.input_tokens)
+    output = spread(point.output_tokens, count, kind, rng, longest)
+    blocks = kv_blocks(deployment)
+    if blocks == 0:
+        return f"weights do not fit {point.tensor_parallel} x {point.gpu}"
+    if int((prompt + output).max()) > blocks * BLOCK_TOKENS:
+        return f"a request needs more than the {blocks * BLOCK_TOKENS} KV tokens that remain"
+    arrival_s: Floats | None = None
+    in_flight = 0
+    if point.scenario == "fixed_qps":
+        gaps = rng.exponential(1.0, count) if "constant" not in point.distribution else np.ones(count)
+        arrival_s = np.cumsum(gaps) * (count / gaps.sum()) / float(point.rate_rps or 1.0)
+    elif point.scenario == "offline":
+        in_flight = count
+    else:
+        in_flight = min(point.in_flight or 1, count)
+    cached = max(0, int(point.input_tokens) - 16) if "prefix-cached" in point.notes or "prefix cache" in point.notes else 0
+    warm = in_flight if "after warmup" in point.notes else 0
+    if warm and point.requests is None:
+        prompt, output = (np.concatenate([column[:warm], column]) for column in (prompt, output))
+    return Run(deployment, prompt, output, arrival_s, in_flight, cached, warm)

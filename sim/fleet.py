@@ -13,10 +13,10 @@ import simpy
 from sim.engine import kernel
 from sim.engine.state import PoolState, request_rows
 from sim.fleet_checks import check_fleet, check_pool_record, check_requests
-from sim.fleet_records import Fleet, Pool, RelayEndpoint, RequestLog, SimulationResult, Status, TargetStats
+from sim.fleet_records import Fleet, Pool, RequestLog, SimulationResult, Status, TargetStats
 from sim.laws import check_log, check_pool
 from sim.relay import RelayServer
-from sim.router import NO_TARGET, targets_of
+from sim.router import targets_of
 from sim.streams import stream
 from sim.traffic.columns import Requests
 
@@ -40,6 +40,12 @@ class _Run:
                 self.servers.append(PoolState(target, self.rows, fleet.router == "round_robin"))
             else:
                 self.servers.append(RelayServer(target, stream(seed, "relay", index)))
+
+    def in_time(self, end_ps: int | None) -> npt.NDArray[np.bool_]:
+        """Requests that reach their target (a pool: its queue) by `end_ps`; the others are on their way when the run stops."""
+        last = kernel.NEVER if end_ps is None else end_ps + 1
+        last_ps = [s.until(end_ps) if isinstance(s, PoolState) else last for s in self.servers]
+        return self.requests.arrival_ps < np.array([*last_ps, last])[self.targets]
 
     def serve(self) -> list[Serve]:
         """What an arrival does at each target, `NO_TARGET` (the last) included."""
@@ -99,7 +105,7 @@ class _Run:
                 check_pool(server, mine & (log.replica >= 0))
                 stats.append(server.stats(int(np.count_nonzero(mine)), stop_ps))
             else:
-                stats.append(server.stats(server.endpoint.name))
+                stats.append(server.stats())
         return SimulationResult(log, tuple(stats), stop_ps)
 
 
@@ -116,18 +122,18 @@ def simulate(
     check_fleet(fleet, requests)
     check_requests(requests)
     run = _Run(fleet, requests, seed)
-    until = kernel.NEVER if end_ps is None else end_ps + 1
-    by_event = np.ones(len(requests), np.bool_)
+    in_time = run.in_time(end_ps)
+    by_event = in_time.copy()
     if not event_per_arrival:
         watched = {rule.pool for rule in fleet.overflow}
         for index, server in enumerate(run.servers):
             if isinstance(server, PoolState) and index not in watched and server.pool.replicas > 0:
-                chosen = run.targets == index
-                by_event &= ~chosen
-                kernel.offer_all(*server.arrays, requests.arrival_ps, np.flatnonzero(chosen), until)
-    chosen = np.flatnonzero(by_event & (requests.arrival_ps < until))
+                mine = run.targets == index
+                by_event &= ~mine
+                kernel.offer_all(*server.arrays, requests.arrival_ps, np.flatnonzero(mine & in_time))
+    chosen = np.flatnonzero(by_event)
     _schedule_arrivals(run.env, chosen, requests.arrival_ps[chosen], run.targets[chosen], run.serve())
-    run.env.run(until=None if end_ps is None else until)
+    run.env.run(until=None if end_ps is None else end_ps + 1)
     return run.result(end_ps)
 
 
@@ -156,12 +162,12 @@ def _schedule_arrivals(
 
     def arrive(event: simpy.Event) -> None:
         i, target, gap_ps = next(arrivals)
-        serve[target](env.now, i)  # type: ignore[arg-type]
+        serve[target](env.now, i)
         if i != last:
             event.callbacks = callbacks
-            schedule(event, simpy.core.NORMAL, gap_ps)
+            schedule(event, delay=gap_ps)
 
-    callbacks = [arrive]
+    callbacks: list[Callable[[Any], None]] = [arrive]
     event.callbacks = callbacks
     env.schedule(event, delay=int(arrival_ps[0]))
 

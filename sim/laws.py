@@ -57,7 +57,7 @@ def _check_tokens(state: PoolState, served: npt.NDArray[np.bool_]) -> None:
     done = served & (rows["status"] == Status.FINISHED)
     needed = int(rows["input"][done].sum(dtype=np.int64) + rows["output"][done].sum(dtype=np.int64)) - int(np.count_nonzero(done))
     lost = int(q["lost"].sum())
-    held = int(q["context"].sum() + q["computed"][q["partial"] >= 0].sum())
+    held = int(q["context"].sum() + q["computed"][q["partial"] >= 0].sum() + q["completing"].sum())
     computed = int(q["computed_tokens"].sum())
     if computed != needed + lost + held:
         raise SimulationError(f"pool {state.pool.name}: {computed} tokens computed != {needed} needed + {lost} lost + {held} held")

@@ -247,7 +247,7 @@ def _plan(front: Any, q: Any, w: Any, table: Any, rows: Any, r: int) -> None:
         sequences += 1
         q.fresh, q.chunk = i, c
         if c == left:
-            q.partial = -1
+            q.partial, q.completing = -1, q.computed
     while q.partial < 0 and budget > 0 and q.waiting > 0 and q.running < table[MAX_SEQS]:
         i = q.wait_head
         target = rows[i].input + rows[i].generated
@@ -292,7 +292,7 @@ def _account(q: Any, used_first: int, used_last: int, length_ps: int) -> None:
 @compiled
 def _end_prefills(front: Any, q: Any, w: Any, rows: Any, r: int, now: int) -> None:
     """Chunks of the step that ends now: a completed one yields a token and becomes a decode, or finishes."""
-    i = q.fresh
+    i, q.completing = q.fresh, 0
     while i >= 0:
         after = rows[i].next
         if i == q.partial:
@@ -408,15 +408,13 @@ def offer(front: Any, replicas: Any, work: Any, table: Any, rows: Any, t: int, i
         rows[i].status = REJECTED_STATUS
         return REJECTED
     _enqueue(front, replicas[best], table, rows, best, t, i)
-    return best
+    return int(best)
 
 
 @compiled
-def offer_all(front: Any, replicas: Any, work: Any, table: Any, rows: Any, arrival_ps: Any, chosen: Any, until: int) -> None:
-    """Rows `chosen`, in this order, arrive at `arrival_ps` (of their index) as far as that is before `until`."""
+def offer_all(front: Any, replicas: Any, work: Any, table: Any, rows: Any, arrival_ps: Any, chosen: Any) -> None:
+    """Rows `chosen`, in this order, arrive at `arrival_ps` (of their index)."""
     for i in chosen:
-        if arrival_ps[i] >= until or table[ERROR] != 0:
-            return
         offer(front, replicas, work, table, rows, arrival_ps[i], i, NO_LIMIT)
 
 

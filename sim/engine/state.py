@@ -23,10 +23,12 @@ ROW = np.dtype(
     align=True,
 )  # 64 bytes: one cache line per request
 
-_INTEGERS = (
-    "clock kind planned count context decodes running waiting free partial computed chunk fresh tokens run_head run_tail wait_head wait_tail "
-    "steps busy_ps used_peak waiting_peak preemptions computed_tokens lost"
-).split()
+_CLOCK = ("clock", "kind", "planned", "count")
+_DECODES = ("context", "decodes", "running", "waiting", "free")
+_PREFILL = ("partial", "computed", "chunk", "completing", "fresh", "tokens")
+_LISTS = ("run_head", "run_tail", "wait_head", "wait_tail")
+_TOTALS = ("steps", "busy_ps", "used_peak", "waiting_peak", "preemptions", "computed_tokens", "lost")
+_INTEGERS = (*_CLOCK, *_DECODES, *_PREFILL, *_LISTS, *_TOTALS)
 REPLICA = np.dtype([*((name, np.int64) for name in _INTEGERS), ("running_ps", np.float64), ("used_ps", np.float64)])
 
 _LAW = {
@@ -57,7 +59,7 @@ class PoolState:
         self.front[kernel.WAKE] = kernel.NEVER
         self.replicas = np.zeros(size, REPLICA)
         self.replicas["free"] = pool.kv_blocks
-        for name in ("partial", "fresh", "run_head", "run_tail", "wait_head", "wait_tail"):
+        for name in ("partial", "fresh", *_LISTS):
             self.replicas[name] = -1
         self.work = np.zeros((size, BLOCK_TOKENS + seqs), np.int64)
         self.watermark = int(limits.watermark * pool.kv_blocks)
@@ -68,9 +70,13 @@ class PoolState:
         self.table[kernel.HEADER :] = np.concatenate([cost.base_ps[: tokens + 1], cost.context_ps[: seqs + 1]])
         self.arrays = (self.front, self.replicas, self.work, self.table, self.rows)
 
+    def until(self, end_ps: int | None) -> int:
+        """The time of the pool's clock from which on nothing shows by `end_ps` on the clients'."""
+        return kernel.NEVER if end_ps is None else max(end_ps - self.shift_ps + 1, 0)
+
     def stop(self, end_ps: int | None) -> None:
         """Run until `end_ps` of the clients' clock inclusive, or until all work is done."""
-        kernel.stop(*self.arrays, kernel.NEVER if end_ps is None else max(end_ps - self.shift_ps, 0) + 1)
+        kernel.stop(*self.arrays, self.until(end_ps))
         if self.table[kernel.ERROR]:
             raise SimulationError(f"pool {self.pool.name}: law broken: {_LAW[int(self.table[kernel.ERROR])]}")
 

@@ -1,4 +1,4 @@
-"""When requests arrive: a Poisson process whose rate is constant inside a minute and noisy from minute to minute."""
+"""When requests arrive: a Poisson process whose rate is constant in a minute and noisy between minutes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Ints = npt.NDArray[np.int32]
 
 @dataclass(frozen=True)
 class Part:
-    """Requests of one class before they are merged with the others; `arrival_s` ascends. No `session_id`: they stand alone."""
+    """Requests of one class before the merge; `arrival_s` ascends; no `session_id`: they stand alone."""
 
     class_id: int
     arrival_s: Floats
@@ -30,7 +30,7 @@ class Part:
 
 
 def minute_edges(*spans_s: float) -> Floats:
-    """Edges of the minutes of consecutive spans, in seconds; a span that is no whole number of minutes ends with a short one.
+    """Edges of the minutes of consecutive spans, in seconds; a span may end with a short minute.
 
     >>> minute_edges(90.0, 60.0).tolist()
     [0.0, 60.0, 90.0, 150.0]
@@ -45,16 +45,17 @@ def minute_edges(*spans_s: float) -> Floats:
 
 
 def minute_noise(rng: np.random.Generator, minutes: int, cv: float) -> Floats:
-    """Factors on the rate of each minute: log-normal, mean 1, coefficient of variation `cv`, independent of each other."""
+    """Factors on the rate of each minute: independent, log-normal, mean 1, coefficient of variation `cv`."""
     sigma = float(np.sqrt(np.log1p(cv * cv)))
     return np.exp(sigma * rng.standard_normal(minutes) - sigma * sigma / 2)
 
 
 def poisson_times(rng: np.random.Generator, edges_s: Floats, rates_rps: Floats) -> Floats:
-    """Ascending arrival times of a Poisson process with rate `rates_rps[i]` from `edges_s[i]` to `edges_s[i + 1]`.
+    """Ascending times of a Poisson process with rate `rates_rps[i]` from `edges_s[i]` to `edges_s[i + 1]`.
 
-    Time change: a unit-rate process is stretched by the inverse of the cumulative rate. The unit-rate process depends on `rng`
-    only, so the same seed at another rate gives the same requests, closer together (common random numbers).
+    Time change: a unit-rate process is stretched by the inverse of the cumulative rate. The unit-rate process
+    depends on `rng` only, so the same seed at another rate gives the same requests, closer together (common
+    random numbers).
     """
     cumulative = np.concatenate([np.zeros(1), np.cumsum(np.diff(edges_s) * rates_rps)])
     total = float(cumulative[-1])
@@ -72,19 +73,13 @@ def merge(parts: Sequence[Part]) -> Requests:
     """All parts as one table sorted by arrival; at equal times the part named first comes first."""
     arrival_ps = [np.rint(part.arrival_s * PS_PER_S).astype(np.int64) for part in parts]
     class_id = [np.full(len(part.arrival_s), part.class_id, np.int16) for part in parts]
-    session = [
-        np.full(len(part.arrival_s), -1, np.int64) if part.session_id is None else part.session_id for part in parts
-    ]
+    session = [np.full(len(part.arrival_s), -1, np.int64) if part.session_id is None else part.session_id for part in parts]
     if len(parts) == 1:
         part = parts[0]
-        return Requests(
-            arrival_ps[0], class_id[0], part.input_tokens, part.output_tokens, session[0], part.prefix_tokens
-        )
+        return Requests(arrival_ps[0], class_id[0], part.input_tokens, part.output_tokens, session[0], part.prefix_tokens)
     if not parts:
         empty = np.empty(0, np.int32)
-        return Requests(
-            np.empty(0, np.int64), np.empty(0, np.int16), empty, empty, np.empty(0, np.int64), empty
-        )
+        return Requests(np.empty(0, np.int64), np.empty(0, np.int16), empty, empty, np.empty(0, np.int64), empty)
     joined = np.concatenate(arrival_ps)
     order = np.argsort(joined, kind="stable")  # merges sorted runs: linear in practice
     return Requests(

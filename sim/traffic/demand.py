@@ -11,10 +11,11 @@ from sim.traffic.synthetic import slice_names, slice_rates_rps, slice_weights_h,
 
 
 def demand(scenario: Scenario) -> Demand:
-    """Mean rates of every class in every slice, and the mean tokens of its requests; no random number of the scenario's seed is in it.
+    """Mean rates of every class in every slice, and the mean tokens of its requests; independent of the seed.
 
-    Slices: "weekday 00".."weekend 23" for a synthetic week, "every hour" for constant traffic, the log's own hours for a log.
-    Token means are the exact means of what `sim.traffic.hour` draws (of the log's rows, for a log).
+    Slices: "weekday 00".."weekend 23" for a synthetic week, "every hour" for constant traffic, the log's own
+    hours for a log. Token means are the exact means of what `sim.traffic.hour` draws (of the log's rows, for
+    a log).
     """
     if isinstance(scenario.traffic, LogTraffic):
         from sim.traffic.replay import replay_demand  # start-up time: generated traffic needs no readers

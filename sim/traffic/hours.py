@@ -23,19 +23,18 @@ def hour(
     rate_scale: float = 1.0,
     classes: Sequence[int] | None = None,
 ) -> Requests:
-    """Requests from 0 to `warmup_s + duration_s` in slice `slice_index`; the warm-up has the rate of the hour before.
+    """Requests from 0 to `warmup_s + duration_s`: first a warm-up at the rate of the hour before, then the slice.
 
     Minute noise times Poisson for generated traffic; a log replays its own hour (see `sim.traffic.replay`).
-    `rate_scale` multiplies every rate; `classes` keeps only those indices, and does not change what the others would get.
+    `rate_scale` multiplies every rate; `classes` keeps only those indices, and does not change what the
+    others would get.
     """
     chosen = range(len(scenario.request_classes)) if classes is None else classes
     if isinstance(scenario.traffic, LogTraffic):
         from sim.traffic.replay import replay_hour  # start-up time: generated traffic needs no readers
 
         return replay_hour(scenario, slice_index, seed, duration_s, warmup_s, rate_scale, chosen)
-    return synthetic_hour(
-        scenario, scenario.traffic, slice_index, seed, duration_s, warmup_s, rate_scale, chosen
-    )
+    return synthetic_hour(scenario, scenario.traffic, slice_index, seed, duration_s, warmup_s, rate_scale, chosen)
 
 
 def at_rates(
@@ -46,11 +45,12 @@ def at_rates(
     n_requests: int | None = None,
     noise: bool = True,
 ) -> Requests:
-    """Requests at the given rate per class, for `duration_s` seconds or for about `n_requests` requests (Poisson around it).
+    """Requests at the given rate per class, for `duration_s` seconds or for about `n_requests` (Poisson).
 
-    Common random numbers: the same seed at other rates gives the same requests in the same order within each class, only closer
-    together, under the same minute noise; so attainment hardly ever rises with the rate. A log gives its pairs of lengths,
-    drawn with replacement, and the noise of its minutes; bursts shorter than a minute are not in a probe.
+    Common random numbers: the same seed at other rates gives the same requests in the same order within each
+    class, only closer together, under the same minute noise; so attainment hardly ever rises with the rate. A
+    log gives its pairs of lengths, drawn with replacement, and the noise of its minutes; bursts shorter than
+    a minute are not in a probe.
     """
     total = float(sum(rates_rps))
     if duration_s is None:
@@ -78,10 +78,8 @@ def _minute_noise_cv(scenario: Scenario) -> float:
     return scenario.traffic.minute_noise_cv
 
 
-def _probe_part(
-    scenario: Scenario, index: int, times: np.typing.NDArray[np.float64], rng: np.random.Generator
-) -> Part:
-    """Part of class `index` at `times`: rows of its log, or draws from the class where there is no log or no row of it."""
+def _probe_part(scenario: Scenario, index: int, times: np.typing.NDArray[np.float64], rng: np.random.Generator) -> Part:
+    """Part of class `index` at `times`: rows of its log, or draws from the class where the log has none."""
     if isinstance(scenario.traffic, LogTraffic):
         from sim.traffic.replay import load_replay
 

@@ -1,4 +1,4 @@
-"""How long prompts and answers are: draws from an inverse CDF, and prompts that grow with the turns of a conversation."""
+"""How long prompts and answers are: draws from an inverse CDF, and prompts that grow turn by turn."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import numpy.typing as npt
 from sim.scenario.records import Conversation, RequestClass, Tokens
 from sim.streams import stream
 
-DEFAULT_TURNS = 2.5  # turns per conversation where the traffic does not say: the default of the synthetic week
-TABLE_TURNS = 500_000  # rows of a turn table: the mean is then within 0.2 % of the law's, and the table fits in cache
+DEFAULT_TURNS = 2.5  # turns per conversation where the traffic does not say, as in a synthetic week
+TABLE_TURNS = 500_000  # rows of a turn table: means are then within 0.2 % of the law's
 TABLE_SEED = 2026  # fixed: the means that are billed must not depend on the scenario's seed
 MEAN_POINTS = 1 << 18
 
@@ -63,15 +63,14 @@ def mean_tokens(tokens: Tokens) -> float:
     return float(sample_tokens(tokens, midpoints).mean())
 
 
-def simulate_turns(
-    conversation: Conversation, output: Tokens, turns_mean: float, conversations: int, rng: np.random.Generator
-) -> Turns:
-    """Turns of `conversations` independent conversations whose number of turns is geometric with mean `turns_mean`.
+def simulate_turns(conversation: Conversation, output: Tokens, turns_mean: float, conversations: int, rng: np.random.Generator) -> Turns:
+    """Turns of independent conversations whose number of turns is geometric with mean `turns_mean`.
 
     P(n turns) = (1 - 1/mean)^(n-1) / mean: after every answer the user goes on with the same probability.
     Prompt = system prompt + min(history, cap) + user text; history = user texts and answers of the earlier turns.
     prefix_tokens = system prompt + history while the history is whole; once its oldest part is cut the prompt shares only
-    the system prompt with the turn before (token positions moved), so that is also the prefix of a first turn.
+    the system prompt with the turn before (token positions moved), so that is also the prefix of a first
+    turn.
     """
     turns = rng.geometric(1.0 / max(turns_mean, 1.0), conversations).astype(np.int64)
     rows = int(turns.sum())
@@ -96,7 +95,7 @@ def simulate_turns(
 
 @lru_cache(maxsize=64)
 def turn_table(conversation: Conversation, output: Tokens, turns_mean: float) -> Turns:
-    """About 500,000 turns from a fixed stream: the joint law of (turn, history, prompt, answer) that hours draw rows from.
+    """About 500,000 turns from a fixed stream: the joint law of turn, prompt and answer that hours draw from.
 
     A uniformly drawn row is a request of a steady state: conversations weigh by their number of turns.
     """
@@ -104,14 +103,13 @@ def turn_table(conversation: Conversation, output: Tokens, turns_mean: float) ->
     return simulate_turns(conversation, output, turns_mean, conversations, stream(TABLE_SEED, "turn table"))
 
 
-def draw_lengths(
-    request_class: RequestClass, turns_mean: float, n: int, rng: np.random.Generator
-) -> tuple[Ints, Ints, Ints]:
+def draw_lengths(request_class: RequestClass, turns_mean: float, n: int, rng: np.random.Generator) -> tuple[Ints, Ints, Ints]:
     """Input, output and prefix tokens of `n` independent requests of a class.
 
-    Conversations: independent rows of the turn table. Approximation: the turns of one conversation do not follow each
-    other inside the hour (see `sim.traffic.sessions`); for open arrivals of many users the law of each request is the same.
-    Request i depends only on the i-th draw of `rng`, so that a longer run starts with the same requests.
+    Conversations: independent rows of the turn table. Approximation: the turns of one conversation do not
+    follow each other inside the hour (see `sim.traffic.sessions`); for open arrivals of many users the law of
+    each request is the same. Request i depends only on the i-th draw of `rng`, so that a longer run starts
+    with the same requests.
     """
     if request_class.conversation is not None:
         table = turn_table(request_class.conversation, request_class.output_tokens, turns_mean)
@@ -124,7 +122,7 @@ def draw_lengths(
 
 
 def mean_lengths(request_class: RequestClass, turns_mean: float) -> tuple[float, float, float]:
-    """Mean input, output and prefix tokens per request of a class: the exact means of what `draw_lengths` draws."""
+    """Mean input, output and prefix tokens per request: the exact means of what `draw_lengths` draws."""
     if request_class.conversation is not None:
         table = turn_table(request_class.conversation, request_class.output_tokens, turns_mean)
         return (

@@ -1,7 +1,8 @@
 """Replay of a log: its own hours, its own pairs of lengths.
 
-Slices are equal parts of the log of about an hour each (the log's span divided by its span rounded to whole hours); all weigh the
-same, so that the log stands for a month of 730 h whatever its length. A log shorter than 1.5 h is one slice.
+Slices are equal parts of the log of about an hour each (the log's span divided by its span rounded to whole
+hours); all weigh the same, so that the log stands for a month of 730 h whatever its length. A log shorter
+than 1.5 h is one slice.
 """
 
 from __future__ import annotations
@@ -110,7 +111,8 @@ def assign_classes(log: ReadLog, seed: int, classes: Sequence[tuple[str, float]]
 def minute_peak_and_noise(arrival_s: npt.NDArray[np.float64], span_s: float, slices: int) -> tuple[float, float]:
     """Busiest minute over the mean of the busiest slice (at least 1), and the coefficient of variation of minute rates.
 
-    The variation is what exceeds Poisson: variance of the minute counts inside a slice minus their mean, over mean squared.
+    The variation is what exceeds Poisson: variance of the minute counts inside a slice minus their mean, over
+    mean squared.
     """
     minutes = int(span_s // MINUTE_S)
     if minutes < 1:
@@ -144,11 +146,7 @@ def replay_demand(scenario: Scenario) -> Demand:
     for index, request_class in enumerate(scenario.request_classes):
         rows = replay.rows_of(index)
         columns = (log.input_tokens, log.output_tokens, log.prefix_tokens)
-        means[index] = (
-            [column[rows].mean() for column in columns]
-            if len(rows)
-            else mean_lengths(request_class, DEFAULT_TURNS)
-        )
+        means[index] = [column[rows].mean() for column in columns] if len(rows) else mean_lengths(request_class, DEFAULT_TURNS)
     return Demand(
         slices=tuple(f"log hour {index}" for index in range(replay.slices)),
         weight_h=np.full(replay.slices, HOURS_PER_MONTH / replay.slices),
@@ -172,9 +170,9 @@ def replay_hour(
     """The log from `warmup_s` before slice `slice_index` on; past its end the log starts again.
 
     Rate factor f = scale x rate_scale. f <= 1: each request (each session as a whole) is kept with probability f. f > 1:
-    the log itself, and further copies in which each request (session) moves by an independent uniform +-30 s, the last copy
-    thinned: minutes keep their shape, bursts below a minute smooth out as they do when more independent users come. With
-    f = 1 every seed gives the same hour.
+    the log itself, and further copies in which each request (session) moves by an independent uniform +-30 s,
+    the last copy thinned: minutes keep their shape, bursts below a minute smooth out as they do when more
+    independent users come. With f = 1 every seed gives the same hour.
     """
     assert isinstance(scenario.traffic, LogTraffic)
     replay = load_replay(scenario)
@@ -226,9 +224,5 @@ def _requests(replay: Replay, times: npt.NDArray[np.float64], rows: Longs, sessi
     order = np.argsort(times, kind="stable")
     rows = rows[order]
     log = replay.log
-    one = merge(
-        [Part(0, times[order], log.input_tokens[rows], log.output_tokens[rows], log.prefix_tokens[rows], session[order])]
-    )
-    return Requests(
-        one.arrival_ps, replay.class_id[rows], one.input_tokens, one.output_tokens, one.session_id, one.prefix_tokens
-    )
+    one = merge([Part(0, times[order], log.input_tokens[rows], log.output_tokens[rows], log.prefix_tokens[rows], session[order])])
+    return Requests(one.arrival_ps, replay.class_id[rows], one.input_tokens, one.output_tokens, one.session_id, one.prefix_tokens)

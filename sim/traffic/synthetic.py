@@ -36,7 +36,8 @@ def slice_weights_h(traffic: Generated) -> npt.NDArray[np.float64]:
 def slice_rates_rps(traffic: Generated) -> npt.NDArray[np.float64]:
     """Mean rate of all classes together in each slice.
 
-    A weekday has users x conversations x turns requests, spread by `hour_weights`; a weekend day `weekend_factor` times that.
+    A weekday has users x conversations x turns requests, spread by `hour_weights`; a weekend day
+    `weekend_factor` times that.
     """
     if isinstance(traffic, ConstantTraffic):
         return np.array([traffic.rate_rps])
@@ -63,7 +64,8 @@ def hour_profile(
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     """Minute edges in seconds, and the rate of all classes together in each of those minutes, noise included.
 
-    The noise is common to all classes: users of every class stay away, or come, in the same minute. That is the safe side.
+    The noise is common to all classes: users of every class stay away, or come, in the same minute. That is
+    the safe side.
     """
     rates = slice_rates_rps(traffic)
     edges = minute_edges(warmup_s, duration_s)
@@ -83,7 +85,7 @@ def synthetic_hour(
     rate_scale: float,
     classes: Sequence[int],
 ) -> Requests:
-    """One hour of generated traffic with its warm-up; each class has streams of its own, named after the class."""
+    """One hour of generated traffic with its warm-up; each class has streams of its own, by its name."""
     edges, rates = hour_profile(traffic, slice_index, seed, duration_s, warmup_s)
     turns = turns_mean(scenario)
     parts = []

@@ -1,7 +1,7 @@
 """Azure LLM inference traces of 2023, 2024 and multimodal: `TIMESTAMP,[NumImages,]ContextTokens,GeneratedTokens`.
 
-Source: Azure public dataset (CC-BY-4.0); Patel et al., Splitwise, ISCA 2024. Timestamps have seven fractional digits in 2023, six and
-a zone in 2024. There are no sessions.
+Source: Azure public dataset (CC-BY-4.0); Patel et al., Splitwise, ISCA 2024. Timestamps have seven fractional
+digits in 2023, six and a zone in 2024. There are no sessions.
 """
 
 from __future__ import annotations

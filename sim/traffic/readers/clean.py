@@ -16,12 +16,11 @@ MOST_TOKENS = 10_000_000  # above every context window on sale: a damaged cell, 
 Mask = npt.NDArray[np.bool_]
 
 
-def clean(
-    path: Path, form: str, raw: Raw, dropped: Mapping[str, int], first_line: Mapping[str, int]
-) -> ReadLog:
+def clean(path: Path, form: str, raw: Raw, dropped: Mapping[str, int], first_line: Mapping[str, int]) -> ReadLog:
     """`raw` without its bad rows, sorted by arrival; raises InputError when nothing is left or clocks are mixed.
 
-    `dropped` and `first_line` count the rows that fell out before; timestamps in coarse buckets are spread over their bucket.
+    `dropped` and `first_line` count the rows that fell out before; timestamps in coarse buckets are spread
+    over their bucket.
     """
     counts, first = dict(dropped), dict(first_line)
     read = len(raw.lines) + sum(counts.values())
@@ -91,10 +90,10 @@ def faults(raw: Raw) -> dict[str, Mask]:
 
 
 def check_one_clock(path: Path, arrival_s: Floats, lines: Longs) -> None:
-    """Raises InputError at the first row whose clock is not that of the rows before: seconds and milliseconds, or two epochs.
+    """Raises InputError at the first row whose clock is not that of the rows before (seconds and ms, two epochs).
 
-    Two signs: neighbours in the file whose times differ by 1000, 1e6 or 1e9 again and again; or one gap that is more than
-    100 times all the rest of the log.
+    Two signs: neighbours in the file whose times differ by 1000, 1e6 or 1e9 again and again; or one gap that
+    is more than 100 times all the rest of the log.
     """
     if len(arrival_s) < 10:
         return
@@ -118,8 +117,8 @@ def check_one_clock(path: Path, arrival_s: Floats, lines: Longs) -> None:
         far = order[widest + 1 :] if widest + 1 > len(order) // 2 else order[: widest + 1]
         row = int(far.min())
         raise InputError(
-            f"{path}:{lines[row]}: arrival time {arrival_s[row]:.10g} is {gaps[widest]:.6g} s away from the other rows, "
-            f"which span {rest:.6g} s; write all arrival times in seconds on one clock"
+            f"{path}:{lines[row]}: arrival time {arrival_s[row]:.10g} is {gaps[widest]:.6g} s away from "
+            f"the other rows, which span {rest:.6g} s; write all arrival times in seconds on one clock"
         )
 
 
@@ -140,8 +139,8 @@ def bucket_s(arrival_s: Floats) -> float:
 def session_prefix(session_id: Longs, inputs: Ints, outputs: Ints) -> Ints:
     """Leading input tokens that the turn before also had, for rows in order of arrival.
 
-    The prompt before plus its answer, where the new prompt is longer than that; else the history was cut and nothing is
-    known to be shared: 0, the safe side.
+    The prompt before plus its answer, where the new prompt is longer than that; else the history was cut and
+    nothing is known to be shared: 0, the safe side.
     """
     prefix = np.zeros(len(session_id), np.int32)
     rows = np.flatnonzero(session_id >= 0)

@@ -20,8 +20,9 @@ FORMATS = "arrival_s,input_tokens,output_tokens[,session_id,class], or a publish
 def open_log(path: Path) -> Iterator[TextIO]:
     """Text of `path`; gzip is recognised by its first bytes, not by its name. Bytes that are not UTF-8 become U+FFFD.
 
-    A number with such a byte in it is then no number, so its row is dropped with a reason. A gzip stream that is torn or damaged
-    raises InputError even when rows before the tear were fine: a log that ends early is no picture of its hours.
+    A number with such a byte in it is then no number, so its row is dropped with a reason. A gzip stream that
+    is torn or damaged raises InputError even when rows before the tear were fine: a log that ends early is no
+    picture of its hours.
     """
     try:
         with path.open("rb") as probe:
@@ -30,8 +31,8 @@ def open_log(path: Path) -> Iterator[TextIO]:
         raise InputError(f"{path}: cannot be read: {error.strerror or error}; write the path of a log") from error
     if not head:
         raise InputError(f"{path}:1: the file is empty; a log starts with a header like {FORMATS}")
-    binary = gzip.open(path, "rb") if head == GZIP_MAGIC else path.open("rb")
-    with io.TextIOWrapper(binary, encoding="utf-8-sig", errors="replace", newline="") as text:  # type: ignore[arg-type]
+    binary = gzip.open(path, "rb") if head == GZIP_MAGIC else path.open("rb")  # noqa: SIM115 (closed by the text layer)
+    with io.TextIOWrapper(binary, encoding="utf-8-sig", errors="replace", newline="") as text:
         yield text
 
 
@@ -41,6 +42,4 @@ def gzip_faults(path: Path, line: list[int]) -> Iterator[None]:
     try:
         yield
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise InputError(
-            f"{path}:{line[0]}: the gzip stream is torn or damaged after this line ({error}); fetch the file again"
-        ) from error
+        raise InputError(f"{path}:{line[0]}: the gzip stream is torn or damaged after this line ({error}); fetch the file again") from error

@@ -77,11 +77,15 @@ class Codes:
 
     def __init__(self) -> None:
         self._codes: dict[str, int] = {}
+        self._raw: dict[str, int] = {}  # as written, blanks around it included
 
     def __call__(self, cells: Sequence[str]) -> Longs:
-        known = self._codes
-        numbers_ = [known.setdefault(cell, len(known)) if cell else -1 for cell in map(str.strip, cells)]
-        return np.array(numbers_, dtype=np.int64)
+        raw = self._raw
+        for cell in cells:
+            if cell not in raw:
+                name = cell.strip()
+                raw[cell] = self._codes.setdefault(name, len(self._codes)) if name else -1
+        return np.fromiter(map(raw.__getitem__, cells), np.int64, len(cells))
 
     @property
     def names(self) -> tuple[str, ...]:

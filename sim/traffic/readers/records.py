@@ -17,7 +17,8 @@ Ints = npt.NDArray[np.int32]
 class Raw:
     """A log as a format's reader understood it, before bad rows are taken out; NaN marks what could not be read.
 
-    arrival_s       seconds on any clock; tokens as float so that NaN, fractions and huge values survive until they are judged
+    arrival_s       seconds on any clock; tokens as float so that NaN, fractions and huge values survive until
+    they are judged
     session_id      -1: stands alone; class_code indexes `class_names`, -1: not given
     prefix_tokens   None: to be derived from sessions
     lines           line of each row in the file (1 is the header's)
@@ -62,10 +63,5 @@ class ReadLog:
 
     def summary(self) -> str:
         """One line: format, rows read, kept and dropped by reason."""
-        dropped = "; ".join(
-            f"{rows} dropped: {reason} (first at line {self.first_line[reason]})"
-            for reason, rows in self.dropped.items()
-        )
-        return f"{self.path}: {self.format}: {self.read} rows read, {self.kept} kept" + (
-            f"; {dropped}" if dropped else ""
-        )
+        dropped = "; ".join(f"{rows} dropped: {reason} (first at line {self.first_line[reason]})" for reason, rows in self.dropped.items())
+        return f"{self.path}: {self.format}: {self.read} rows read, {self.kept} kept" + (f"; {dropped}" if dropped else "")

@@ -1,0 +1,115 @@
+"""Traces with block hashes, JSON lines: Mooncake (ms, blocks of 512 tokens), Bailian (s, blocks of 16, chats).
+
+Sources: Qin et al., Mooncake, FAST 2025 (Apache-2.0); Alibaba Cloud Model Studio traces (qwen-bailian). A
+hash stands for its block and all before it, so leading hashes that were seen before are a shared prefix.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sim.errors import InputError
+from sim.traffic.readers.files import gzip_faults, open_log
+from sim.traffic.readers.records import Raw
+
+KEYS = ("timestamp", "input_length", "output_length")
+MOONCAKE_BLOCK, BAILIAN_BLOCK = 512, 16
+TORN = "torn row (not a JSON object)"
+
+
+@dataclass
+class _Rows:
+    values: list[tuple[float, float, float, int]] = field(default_factory=list)
+    lines: list[int] = field(default_factory=list)
+    hashes: list[list[int]] = field(default_factory=list)
+    dropped: Counter[str] = field(default_factory=Counter)
+    first_line: dict[str, int] = field(default_factory=dict)
+    chats: dict[object, int] = field(default_factory=dict)
+    bailian: bool = False
+
+    def drop(self, reason: str, line: int) -> None:
+        self.dropped[reason] += 1
+        self.first_line.setdefault(reason, line)
+
+    def chat(self, row: dict[str, Any]) -> int:
+        """Number of the conversation: that of the parent chat, else a new one; -1 where rows have no chats."""
+        if "chat_id" not in row:
+            return -1
+        self.bailian = True
+        parent = self.chats.get(row.get("parent_chat_id"), len(self.chats))
+        return self.chats.setdefault(row["chat_id"], parent)
+
+
+def read_blocks(path: Path) -> tuple[str, Raw, Counter[str], dict[str, int]]:
+    """Name of the format, its rows, and what was dropped; InputError when the first object lacks their keys.
+
+    prefix_tokens: leading blocks that any earlier row of the log had too, as an unlimited cache would find
+    them.
+    """
+    rows = _Rows()
+    with open_log(path) as text:
+        line = [0]
+        with gzip_faults(path, line):
+            for entry in text:
+                line[0] += 1
+                _add(path, rows, entry, line[0])
+    values = np.array(rows.values, dtype=np.float64).reshape(-1, 4)
+    block = BAILIAN_BLOCK if rows.bailian else MOONCAKE_BLOCK
+    notes = [f"shared prefixes are those of an unlimited cache, in the log's blocks of {block} tokens"]
+    raw = Raw(
+        arrival_s=values[:, 0] if rows.bailian else values[:, 0] / 1000.0,
+        input_tokens=values[:, 1],
+        output_tokens=values[:, 2],
+        lines=np.array(rows.lines, dtype=np.int64),
+        session_id=values[:, 3].astype(np.int64),
+        prefix_tokens=shared_blocks(rows.hashes) * float(block),
+        notes=notes,
+    )
+    return ("Bailian trace" if rows.bailian else "Mooncake trace"), raw, rows.dropped, rows.first_line
+
+
+def _add(path: Path, rows: _Rows, entry: str, line: int) -> None:
+    try:
+        row = json.loads(entry)
+    except ValueError:
+        row = None
+    if not isinstance(row, dict):
+        return rows.drop(TORN if entry.strip() else "blank line", line)
+    missing = [key for key in KEYS if key not in row]
+    if missing and not rows.values:
+        raise InputError(f"{path}:{line}: key {missing[0]} is missing; known JSON logs have {', '.join(KEYS)}")
+    time, inputs, outputs = (_number(row.get(key)) for key in KEYS)
+    hashes = row.get("hash_ids")
+    rows.values.append((time, inputs, outputs, rows.chat(row)))
+    rows.hashes.append(hashes if isinstance(hashes, list) else [])
+    rows.lines.append(line)
+
+
+def _number(value: object) -> float:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else math.nan
+
+
+def shared_blocks(hashes: list[list[int]]) -> np.typing.NDArray[np.float64]:
+    """Leading blocks of each row that an earlier row had.
+
+    >>> shared_blocks([[1, 2, 3], [1, 2, 4], [5], [1, 2, 4, 6]]).tolist()
+    [0.0, 2.0, 0.0, 3.0]
+    """
+    seen: set[int] = set()
+    shared = np.zeros(len(hashes))
+    for row, blocks in enumerate(hashes):
+        known = 0
+        for block in blocks:
+            if block not in seen:
+                break
+            known += 1
+        shared[row] = known
+        seen.update(blocks[known:])
+    return shared

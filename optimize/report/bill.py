@@ -6,12 +6,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
+from optimize.money import hosts_usd, relay_usd
 from optimize.records import Plan
 
 SYMBOLS = {"USD": "$", "EUR": "€", "GBP": "£", "CNY": "CN¥", "JPY": "JP¥"}
-HOUR_S = 3600.0
 
 
 def split(amounts: Sequence[float], total: int | None = None) -> list[int]:
@@ -60,12 +58,9 @@ def bill_of(plan: Plan) -> Bill:
     pools share) are spread over the others of the kind by what these would cost at list price.
     """
     lines = split([cents_of(plan, line.per_month_usd) for line in plan.lines])
-    problem, flow, weight_h = plan.program, plan.solution, plan.demand.weight_h
-    pool_list = [float(flow.billed[p] @ weight_h) * terms.option.offer.usd_per_hour for p, terms in enumerate(problem.pools)]
-    relay_list = [
-        float(np.where(terms.eligible, terms.usd_per_request, 0.0) @ (flow.relay_flow[a] @ weight_h)) * HOUR_S
-        for a, terms in enumerate(problem.relays)
-    ]
+    problem, solution = plan.program, plan.solution
+    pool_list = [hosts_usd(terms.option.offer, solution.billed[p], plan.demand.weight_h) for p, terms in enumerate(problem.pools)]
+    relay_list = [relay_usd(problem, solution, a) for a in range(len(problem.relays))]
     return Bill(
         currency=plan.scenario.budget.currency,
         total=sum(lines),

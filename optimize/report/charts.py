@@ -82,6 +82,8 @@ def hours_chart(plan: Plan) -> str:
             axes[1, d].stairs(replicas, edges, color=COLOURS[k % 7], linewidth=2)
         axes[0, d].set_title(day, color=INK, fontsize=10)
         axes[1, d].set_xlabel("hour")
+        if len(indices) == grid.HOURS:
+            axes[1, d].set_xticks(range(0, 25, 6))
         axes[1, d].set_ylim(bottom=0)
         for row in (0, 1):
             _style(axes[row, d], "y")

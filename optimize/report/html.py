@@ -11,7 +11,7 @@ from optimize.report import charts, grid, tables
 from optimize.report.bill import Bill, bill_of, cents_of
 from optimize.report.columns import Column, Table, Value
 from optimize.report.terminal import cell
-from optimize.report.words import STATUS_WORDS, bounds, duration, headline, percent
+from optimize.report.words import STATUS_WORDS, bounds, count, duration, headline, percent
 
 STYLE = """
 :root{color-scheme:light dark;--ink:#1d2430;--dim:#5d6878;--faint:#d9dee6;--page:#fbfbfc;--card:#fff;--good:#1f8a5b;--bad:#c0392b}
@@ -25,12 +25,14 @@ padding:.8rem 1rem;margin:1.2rem 0;font-size:1.05rem}
 .verdict.good{border-left-color:var(--good)}.good b,.met{color:var(--good)}.missed{color:var(--bad);font-weight:600}
 .scroll{overflow-x:auto}table{border-collapse:collapse;font-size:.88rem;font-variant-numeric:tabular-nums}
 th{color:var(--dim);font-weight:500;text-align:left;white-space:nowrap}td,th{padding:.22rem .9rem .22rem 0;
-border-bottom:1px solid var(--faint);vertical-align:top}td.n,th.n{text-align:right;white-space:nowrap}
+border-bottom:1px solid var(--faint);vertical-align:top;white-space:nowrap}td.n,th.n{text-align:right}
+td.w{white-space:normal;min-width:18rem}tr.total td{font-weight:600}
 .grid td,.grid th{padding:.15rem .3rem;text-align:right;min-width:1.5rem}.grid td:first-child{text-align:left;white-space:nowrap}
 .key{display:inline-block;width:.8em;height:.8em;border-radius:2px;margin:0 .4em 0 1em}.key:first-child{margin-left:0}
 svg{width:100%;height:auto;max-width:100%}svg text{font-family:system-ui,sans-serif!important}
 summary{cursor:pointer;color:var(--dim)}li{margin:.15rem 0}
 """
+SHORT = 48  # characters that a cell keeps on one line
 
 
 def html(plan: Plan) -> str:
@@ -79,6 +81,8 @@ def _table(table: Table, bill: Bill) -> str:
     rows = "".join(
         "<tr>" + "".join(_cell(value, column) for value, column in zip(row, table.columns, strict=True)) + "</tr>" for row in table.rows
     )
+    if table.name == "cost":
+        rows += f"<tr class=total><td>total</td><td></td><td class=n>{bill.total / 100:,.2f}</td><td></td><td></td></tr>"
     return f"<div class=scroll><table><tr>{heads}</tr>{rows}</table></div>"
 
 
@@ -100,7 +104,7 @@ def _cell(value: Value, column: Column) -> str:
     if value is None:
         return f"<td{_align(column)}>-</td>"
     if isinstance(value, str):
-        return f"<td>{escape(value)}</td>"
+        return f"<td{' class=w' if len(value) > SHORT else ''}>{escape(value)}</td>"
     return f"<td class=n>{_number(value, column)}</td>"
 
 
@@ -113,7 +117,9 @@ def _number(value: float, column: Column) -> str:
         return percent(value)
     if column.unit == "money":
         return f"{value:,.2f}"
-    return f"{value:,.0f}" if isinstance(value, int) or abs(value) >= 100 else f"{value:,.2f}"
+    if abs(value) >= 1e6:
+        return count(value)
+    return f"{value:,.0f}" if value == round(value) or abs(value) >= 100 else f"{value:,.2f}"
 
 
 def _grid(plan: Plan) -> str:

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from optimize.money import HOUR_S
 from optimize.records import Flip, Plan, SloVerdict
-from optimize.report.bill import HOUR_S, Bill, bill_of, cents_of
+from optimize.report.bill import Bill, bill_of, cents_of
 from optimize.report.tables import UNSERVED, flow_table, relay_table, used_pools, used_relays
 
 SCHEMA = "servemix.plan/1"

@@ -6,9 +6,10 @@ import math
 
 import numpy as np
 
+from optimize.money import HOUR_S
 from optimize.records import Plan, RelayTerms
 from optimize.report import columns
-from optimize.report.bill import HOUR_S, Bill, bill_of, cents_of
+from optimize.report.bill import Bill, bill_of, cents_of
 from optimize.report.columns import Table, Value
 
 UNSERVED = "(unserved)"

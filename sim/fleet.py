@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import simpy
 
-from sim.engine import kernel
+from sim.engine import kernel, layout
 from sim.engine.state import PoolState, request_rows
 from sim.fleet_checks import check_fleet, check_pool_record, check_requests
 from sim.fleet_records import Fleet, Pool, RequestLog, SimulationResult, Status, TargetStats
@@ -43,7 +43,7 @@ class _Run:
 
     def in_time(self, end_ps: int | None) -> npt.NDArray[np.bool_]:
         """Requests that reach their target (a pool: its queue) by `end_ps`; the others are on their way when the run stops."""
-        last = kernel.NEVER if end_ps is None else end_ps + 1
+        last = layout.NEVER if end_ps is None else end_ps + 1
         last_ps = [s.until(end_ps) if isinstance(s, PoolState) else last for s in self.servers]
         return self.requests.arrival_ps < np.array([*last_ps, last])[self.targets]
 
@@ -59,7 +59,7 @@ class _Run:
         if state.pool.replicas == 0:
             return self._reject
         offer = partial(kernel.offer, *state.arrays)
-        return lambda now, i: offer(now, i, kernel.NO_LIMIT)
+        return lambda now, i: offer(now, i, layout.NO_LIMIT)
 
     def _serve_relay(self, server: RelayServer) -> Serve:
         env, ends, requests = self.env, self.ends, self.requests
@@ -162,7 +162,7 @@ def _schedule_arrivals(
 
     def arrive(event: simpy.Event) -> None:
         i, target, gap_ps = next(arrivals)
-        serve[target](env.now, i)
+        serve[target](env.now, i)  # type: ignore[arg-type]  # SimPy's clock is an int as long as all delays are
         if i != last:
             event.callbacks = callbacks
             schedule(event, delay=gap_ps)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from sim.engine import kernel
+from sim.engine import kernel, layout
 from sim.engine.state import PoolState
 from sim.errors import SimulationError
 from sim.fleet_records import RequestLog, Status
@@ -35,12 +35,12 @@ def check_pool(state: PoolState, served: npt.NDArray[np.bool_]) -> None:
 def _check_work(state: PoolState, served: npt.NDArray[np.bool_]) -> None:
     q, name = state.replicas, state.pool.name
     held = q["running"] + q["waiting"]
-    stuck = (state.front[kernel.WAKE] == kernel.NEVER) & (held > 0)
+    stuck = (state.front[layout.WAKE] == layout.NEVER) & (held > 0)
     if stuck.any():
         raise SimulationError(f"pool {name}: replica {int(np.flatnonzero(stuck)[0])} has work and is idle")
     open_rows = int(np.count_nonzero(state.rows["status"][served] == Status.IN_FLIGHT))
-    outstanding = int(state.front[kernel.OUTSTANDING].sum())
-    if (held != state.front[kernel.OUTSTANDING]).any() or open_rows != outstanding:
+    outstanding = int(state.front[layout.OUTSTANDING].sum())
+    if (held != state.front[layout.OUTSTANDING]).any() or open_rows != outstanding:
         raise SimulationError(f"pool {name}: {held.sum()} running and waiting, {outstanding} outstanding, {open_rows} open in the log")
 
 

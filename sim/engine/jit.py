@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
+# Numba's cache compares the file of a function, not those of the functions that are compiled into it.
+_SOURCES = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py")))).hexdigest()
+
 
 def compiled(function: Function) -> Function:
-    """`function` in machine code; from the cache when there is one, else compiled at its first call.
+    """`function` in machine code; from the cache when no file of this folder has changed, else compiled at its first call.
 
-    Where neither the package's folder nor the user's cache folder can be written, numba refuses to cache
-    ("no locator available"); then each process compiles anew.
+    Where neither this folder nor the user's cache folder can be written, numba refuses to cache ("no locator
+    available"); then each process compiles anew.
     """
     try:
-        return cast(Function, numba.njit(cache=True)(function))
+        dispatcher: Any = numba.njit(cache=True)(function)
+        dispatcher._cache._cache_file._source_stamp = _SOURCES
     except RuntimeError:
-        return cast(Function, numba.njit(function))
+        dispatcher = numba.njit(function)
+    return cast(Function, dispatcher)

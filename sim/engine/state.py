@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sim.engine import kernel
+from sim.engine import kernel, layout
 from sim.engine.deployment import BLOCK_TOKENS
 from sim.errors import SimulationError
 from sim.fleet_records import Pool, Status, TargetStats
@@ -32,8 +32,8 @@ _INTEGERS = (*_CLOCK, *_DECODES, *_PREFILL, *_LISTS, *_TOTALS)
 REPLICA = np.dtype([*((name, np.int64) for name in _INTEGERS), ("running_ps", np.float64), ("used_ps", np.float64)])
 
 _LAW = {
-    kernel.NO_PROGRESS: "a step of a replica with work computes at least one token",
-    kernel.CLOCK_OVERFLOW: "simulated time stays below 106 days and 2**31 steps per replica",
+    layout.NO_PROGRESS: "a step of a replica with work computes at least one token",
+    layout.CLOCK_OVERFLOW: "simulated time stays below 106 days and 2**31 steps per replica",
 }
 
 
@@ -56,29 +56,29 @@ class PoolState:
         self.shift_ps = cost.request_ps + pool.network_ps
         size, tokens, seqs = pool.replicas, limits.max_num_batched_tokens, limits.max_num_seqs
         self.front = np.zeros((2, size), np.int64)
-        self.front[kernel.WAKE] = kernel.NEVER
+        self.front[layout.WAKE] = layout.NEVER
         self.replicas = np.zeros(size, REPLICA)
         self.replicas["free"] = pool.kv_blocks
         for name in ("partial", "fresh", *_LISTS):
             self.replicas[name] = -1
         self.work = np.zeros((size, BLOCK_TOKENS + seqs), np.int64)
         self.watermark = int(limits.watermark * pool.kv_blocks)
-        self.table = np.zeros(kernel.HEADER + tokens + seqs + 2, np.int64)
-        self.table[: kernel.HEADER] = (
+        self.table = np.zeros(layout.HEADER + tokens + seqs + 2, np.int64)
+        self.table[: layout.HEADER] = (
             pool.kv_blocks, self.watermark, seqs, tokens, cost.sequence_ps, cost.pair_ps, cost.prefill_context_ps, round_robin, 0, 0,
         )  # fmt: skip
-        self.table[kernel.HEADER :] = np.concatenate([cost.base_ps[: tokens + 1], cost.context_ps[: seqs + 1]])
+        self.table[layout.HEADER :] = np.concatenate([cost.base_ps[: tokens + 1], cost.context_ps[: seqs + 1]])
         self.arrays = (self.front, self.replicas, self.work, self.table, self.rows)
 
     def until(self, end_ps: int | None) -> int:
         """The time of the pool's clock from which on nothing shows by `end_ps` on the clients'."""
-        return kernel.NEVER if end_ps is None else max(end_ps - self.shift_ps + 1, 0)
+        return layout.NEVER if end_ps is None else max(end_ps - self.shift_ps + 1, 0)
 
     def stop(self, end_ps: int | None) -> None:
         """Run until `end_ps` of the clients' clock inclusive, or until all work is done."""
         kernel.stop(*self.arrays, self.until(end_ps))
-        if self.table[kernel.ERROR]:
-            raise SimulationError(f"pool {self.pool.name}: law broken: {_LAW[int(self.table[kernel.ERROR])]}")
+        if self.table[layout.ERROR]:
+            raise SimulationError(f"pool {self.pool.name}: law broken: {_LAW[int(self.table[layout.ERROR])]}")
 
     def stats(self, requests: int, end_ps: int) -> TargetStats:
         """Totals; `end_ps` is the length of the run on the clients' clock."""

@@ -1,0 +1,131 @@
+"""The batch of one replica: the heap of ends, the running list, the queue, and preemption.
+
+`q` is the replica's record, `w` its work row (histogram of 16, then the heap), `rows` the records of all requests.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sim.engine.jit import compiled
+from sim.engine.layout import ROW_BITS
+
+
+@compiled
+def push(w: Any, size: int, key: int) -> None:
+    """Add `key` to the heap of `size` entries that starts at w[16]."""
+    at = size
+    while at > 0:
+        parent = (at - 1) >> 1
+        if w[16 + parent] <= key:
+            break
+        w[16 + at] = w[16 + parent]
+        at = parent
+    w[16 + at] = key
+
+
+@compiled
+def remove(w: Any, size: int, at: int) -> None:
+    """Take the entry at index `at` out of the heap of `size` entries."""
+    key = w[16 + size - 1]
+    size -= 1
+    if at == size:
+        return
+    while at > 0 and w[16 + ((at - 1) >> 1)] > key:
+        w[16 + at] = w[16 + ((at - 1) >> 1)]
+        at = (at - 1) >> 1
+    while True:
+        child = 2 * at + 1
+        if child >= size:
+            break
+        if child + 1 < size and w[16 + child + 1] < w[16 + child]:
+            child += 1
+        if w[16 + child] >= key:
+            break
+        w[16 + at] = w[16 + child]
+        at = child
+    w[16 + at] = key
+
+
+@compiled
+def unlink(q: Any, rows: Any, i: int) -> None:
+    """Take row `i` out of the running list."""
+    before, after = rows[i].prev, rows[i].next
+    if before >= 0:
+        rows[before].next = after
+    else:
+        q.run_head = after
+    if after >= 0:
+        rows[after].prev = before
+    else:
+        q.run_tail = before
+    q.running -= 1
+
+
+@compiled
+def admit(q: Any, rows: Any, i: int) -> None:
+    """Move row `i`, the head of the queue, to the end of the running list."""
+    q.wait_head = rows[i].next
+    if q.wait_head < 0:
+        q.wait_tail = -1
+    q.waiting -= 1
+    rows[i].prev, rows[i].next = q.run_tail, -1
+    if q.run_tail >= 0:
+        rows[q.run_tail].next = i
+    else:
+        q.run_head = i
+    q.run_tail = i
+    q.running += 1
+
+
+@compiled
+def forget_decode(q: Any, w: Any, rows: Any, i: int) -> int:
+    """Tokens of KV that decode `i` held; it leaves the sums (the caller takes it out of the heap)."""
+    computed = rows[i].offset + q.count
+    q.context -= computed
+    q.decodes -= 1
+    w[rows[i].offset & 15] -= 1
+    return int(computed)
+
+
+@compiled
+def _preempt_last(q: Any, w: Any, rows: Any) -> int:
+    """The last admitted row, moved to the front of the queue; its blocks are free."""
+    i = q.run_tail
+    if i == q.partial:
+        computed = q.computed
+        blocks = (rows[i].input + rows[i].generated + 15) >> 4
+        q.partial = -1
+    else:
+        rows[i].generated = rows[i].output - (rows[i].end_step - q.count)
+        key, at = (rows[i].end_step << ROW_BITS) | i, 0
+        while w[16 + at] != key:
+            at += 1
+        remove(w, q.decodes, at)
+        computed = forget_decode(q, w, rows, i)
+        blocks = (computed + 15) >> 4
+    q.free += blocks
+    q.lost += computed
+    unlink(q, rows, i)
+    rows[i].next = q.wait_head
+    if q.wait_head < 0:
+        q.wait_tail = i
+    q.wait_head = i
+    q.waiting += 1
+    q.waiting_peak = max(q.waiting_peak, q.waiting)
+    rows[i].preemptions += 1
+    q.preemptions += 1
+    return int(i)
+
+
+@compiled
+def take_scarce_blocks(q: Any, w: Any, rows: Any) -> None:
+    """Decodes take their next blocks, oldest first; the last admitted ones are preempted for them."""
+    i = q.run_head
+    while i >= 0:
+        if i != q.partial and ((rows[i].offset + q.count) & 15) == 0:
+            while q.free == 0:
+                if _preempt_last(q, w, rows) == i:
+                    return
+            q.free -= 1
+        i = rows[i].next

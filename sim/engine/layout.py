@@ -1,0 +1,14 @@
+"""How a pool's state lies in the arrays that the kernel works on: indices and codes, no behaviour."""
+
+# Columns of `table`; behind them stand base_ps[0..max_tokens] and context_ps[0..max_seqs].
+KV_BLOCKS, WATERMARK, MAX_SEQS, MAX_TOKENS, SEQUENCE_PS, PAIR_PS, PREFILL_PS, ROUND_ROBIN, NEXT, ERROR, HEADER = range(11)
+WAKE, OUTSTANDING = 0, 1  # rows of `front`
+IDLE, RUN, STEP = 0, 1, 2  # kinds of segment: nothing, k decode steps (blocks not yet taken), one step (blocks taken)
+NEVER = 2**63 - 1
+NO_LIMIT = 2**62
+NO_PROGRESS, CLOCK_OVERFLOW = 1, 2  # table[ERROR]
+FINISHED_STATUS, REJECTED_STATUS = 0, 1  # sim.fleet_records.Status
+ROW_BITS = 31
+ROW_MASK = 2**31 - 1
+MAX_COUNT = 2**31
+LONGEST_RUN_PS = 1e18

@@ -1,0 +1,29 @@
+"""What a user writes: one YAML file, checked against the schema and the catalogue, with every problem in one message."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from sim.catalog.records import Catalog
+from sim.scenario.records import Scenario
+
+__all__ = ["load_scenario", "scenario_schema"]
+
+
+def load_scenario(
+    path: Path, overrides: Sequence[str] = (), seed: int | None = None, catalog: Catalog | None = None
+) -> Scenario:
+    """The scenario in `path` with `--set` texts applied; see `sim.scenario.loader`. Raises InputError with all problems."""
+    from sim.scenario import (
+        loader,
+    )  # late: pydantic and the YAML reader cost start-up time that `--help` must not pay
+
+    return loader.load_scenario(path, overrides, seed, catalog)
+
+
+def scenario_schema() -> str:
+    """Reference of all scenario keys as Markdown; the text of docs/reference/scenario.md."""
+    from sim.scenario import reference
+
+    return reference.scenario_schema()

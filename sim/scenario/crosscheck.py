@@ -1,0 +1,122 @@
+"""Faults that only show when two values are seen together. Reads raw values, so that it also works in a file with other faults."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sim.catalog.records import Catalog
+from sim.scenario.document import Path, Problems, nearest, shown
+
+SHARE_TOLERANCE = 1e-6
+
+
+def crosscheck(problems: Problems, data: dict[str, Any], catalog: Catalog) -> None:
+    """Shares that do not sum to 1, names used twice, entries that are neither a catalogue row nor a whole new one."""
+    classes = _dicts(data.get("request_classes"))
+    _shares(problems, classes)
+    _twice(problems, [(("request_classes", i, "name"), each.get("name")) for i, each in classes])
+    for index, each in classes:
+        _one_prompt(problems, ("request_classes", index), each)
+        _own_hosts(problems, ("request_classes", index), each, catalog)
+    candidates = data.get("candidates")
+    if isinstance(candidates, dict):
+        measured = candidates.get("measured_capacity") is not None
+        offer_keys = ("usd_per_hour",) if measured else ("gpu", "usd_per_hour")
+        _entries(problems, "offers", candidates, set(catalog.offers), offer_keys)
+        relay_keys = ("model", "usd_per_mtok_input", "usd_per_mtok_output", "ttft_p50_s", "tokens_per_s")
+        _entries(problems, "relays", candidates, set(catalog.relays), relay_keys)
+        if measured and not candidates.get("offers"):
+            problems.add(
+                ("candidates", "measured_capacity"),
+                "needs `offers`; write those that the file names, with prices",
+            )
+    _engine(problems, data.get("engine"))
+
+
+def _dicts(items: Any) -> list[tuple[int, dict[str, Any]]]:
+    if not isinstance(items, list):
+        return []
+    return [(index, each) for index, each in enumerate(items) if isinstance(each, dict)]
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _shares(problems: Problems, classes: list[tuple[int, dict[str, Any]]]) -> None:
+    shares = [each.get("share") for _, each in classes]
+    if not shares or not all(_number(share) and 0 < share <= 1 for share in shares):
+        return
+    total = sum(shares)
+    if abs(total - 1) > SHARE_TOLERANCE:
+        rest = "; write shares whose sum is 1"
+        fitting = shares[-1] + 1 - total
+        if 0 < fitting <= 1:
+            name = classes[-1][1].get("name")
+            rest += f", such as {fitting:.6g} for {shown(name)}"
+        problems.add(("request_classes",), f"the shares sum to {total:.6g}{rest}", of_key=True)
+
+
+def _twice(problems: Problems, names: list[tuple[Path, Any]]) -> None:
+    first: dict[str, Path] = {}
+    for path, name in names:
+        if isinstance(name, str) and first.setdefault(name, path) is not path:
+            problems.add(path, f"{shown(name)} is used twice; write another name")
+
+
+def _one_prompt(problems: Problems, path: Path, each: dict[str, Any]) -> None:
+    given = [key for key in ("input_tokens", "conversation") if each.get(key) is not None]
+    if len(given) == 2:
+        problems.add((*path, "conversation"), "stands beside input_tokens; write one of the two", of_key=True)
+    if not given:
+        problems.add(path, "has no prompt length; write `input_tokens: 500` or `conversation: {...}`")
+
+
+def _own_hosts(problems: Problems, path: Path, each: dict[str, Any], catalog: Catalog) -> None:
+    models = each.get("models")
+    if each.get("self_hosted_only") is not True or not isinstance(models, list) or not catalog.models:
+        return
+    named = [model for model in models if isinstance(model, str)]
+    if named and len(named) == len(models) and not set(named) & set(catalog.models):
+        problems.add((*path, "models"), f"none can be self-hosted; {nearest(named[0], catalog.models)}")
+
+
+def _entries(
+    problems: Problems, kind: str, candidates: dict[str, Any], known: set[str], new: tuple[str, ...]
+) -> None:
+    entries = candidates.get(kind)
+    if not isinstance(entries, list):
+        return
+    root: Path = ("candidates", kind)
+    noun = kind.removesuffix("s")
+    named: list[tuple[Path, Any]] = []
+    for index, entry in enumerate(entries):
+        path = (*root, index)
+        row = entry if isinstance(entry, dict) else {}
+        name = row.get("name") if row else entry
+        named.append(((*path, "name") if row else path, name))
+        if not isinstance(name, str) or name in known:
+            continue
+        lacking = [key for key in new if row.get(key) is None]
+        if lacking:
+            text = f"{shown(name)} is no {noun} of the catalogue; {nearest(name, known)}; a new {noun} needs {', '.join(lacking)}"
+            problems.add(named[-1][0], text)
+    _twice(problems, named)
+
+
+def _engine(problems: Problems, engine: Any) -> None:
+    if not isinstance(engine, dict):
+        return
+    tokens, seqs = engine.get("max_num_batched_tokens"), engine.get("max_num_seqs")
+    if _number(tokens) or _number(seqs):
+        tokens = tokens if _number(tokens) else 2048
+        seqs = seqs if _number(seqs) else 256
+        if tokens < seqs:
+            path = (
+                "engine",
+                "max_num_batched_tokens" if "max_num_batched_tokens" in engine else "max_num_seqs",
+            )
+            problems.add(
+                path,
+                f"{tokens} batched tokens are fewer than {seqs} sequences; write max_num_batched_tokens >= max_num_seqs",
+            )

@@ -1,0 +1,184 @@
+"""A checked specification and the catalogue -> Scenario."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from sim.catalog.records import Catalog, Offer, Relay, Source
+from sim.scenario import shapes
+from sim.scenario.candidate_schema import Candidates, OfferSpec, RelaySpec
+from sim.scenario.records import (
+    Budget,
+    ConstantTraffic,
+    Conversation,
+    LogTraffic,
+    Policy,
+    RequestClass,
+    Scenario,
+    Slo,
+    SyntheticTraffic,
+)
+from sim.scenario.schema import (
+    ClassSpec,
+    PolicySpec,
+    RateTraffic,
+    ReplayTraffic,
+    ScenarioSpec,
+    SloSpec,
+    UserTraffic,
+)
+
+WIDEST_STEADY_TTFT_SIGMA = 0.38  # of steady hosts in the llmperf leaderboard's raw data, December 2023
+
+
+def resolve(spec: ScenarioSpec, catalog: Catalog, path: Path, seed: int, digest: str) -> Scenario:
+    """The scenario that `spec` means. Files it names are relative to the folder of `path`."""
+    offers, relays = (
+        resolve_offers(spec.candidates, catalog, path),
+        resolve_relays(spec.candidates, catalog, path),
+    )
+    band = spec.policy.requests_per_user_band
+    measured = spec.candidates.measured_capacity
+    return Scenario(
+        name=spec.name,
+        description=spec.description.strip(),
+        seed=seed,
+        path=path,
+        digest=digest,
+        traffic=_traffic(spec.traffic, path.parent),
+        request_classes=tuple(_request_class(each, spec.policy) for each in spec.request_classes),
+        offers=offers,
+        relays=relays,
+        weights=tuple(dict.fromkeys(spec.candidates.weights)),
+        tensor_parallel=tuple(dict.fromkeys(spec.candidates.tensor_parallel)),
+        measured_capacity=path.parent / measured if measured is not None else None,
+        budget=Budget(spec.budget.per_month, spec.budget.currency),
+        policy=_policy(spec.policy),
+        catalog=catalog,
+        requests_per_user_band=(band[0], band[1]) if band else None,
+        engine=spec.engine.model_dump(exclude_none=True),
+        warnings=tuple(_warnings(spec, offers, relays)),
+    )
+
+
+def _traffic(
+    spec: UserTraffic | RateTraffic | ReplayTraffic, folder: Path
+) -> SyntheticTraffic | ConstantTraffic | LogTraffic:
+    if isinstance(spec, ReplayTraffic):
+        return LogTraffic(folder / spec.log, spec.scale)
+    if isinstance(spec, RateTraffic):
+        return ConstantTraffic(**spec.model_dump())
+    day = spec.day_shape
+    weights = shapes.load().days[day] if isinstance(day, str) else shapes.normalised(day)
+    return SyntheticTraffic(hour_weights=weights, **spec.model_dump(exclude={"day_shape"}))
+
+
+def _request_class(spec: ClassSpec, policy: PolicySpec) -> RequestClass:
+    talk = spec.conversation
+    return RequestClass(
+        name=spec.name,
+        share=spec.share,
+        kind=spec.kind,
+        task=spec.task,
+        input_tokens=spec.input_tokens,
+        conversation=Conversation(talk.system_prompt_tokens, talk.user_tokens, talk.history_cap_tokens)
+        if talk
+        else None,
+        output_tokens=spec.output_tokens,
+        models=tuple(dict.fromkeys(spec.models)),
+        slo=_slos(spec.slo),
+        data_residency=tuple(spec.data_residency or policy.data_residency),
+        self_hosted_only=spec.self_hosted_only,
+    )
+
+
+def _slos(spec: SloSpec) -> tuple[Slo, ...]:
+    """Rows in the order ttft, tpot, e2e and of rising quantiles, however the user ordered them."""
+    rows = []
+    for metric in ("ttft", "tpot", "e2e"):
+        limits: dict[str, float] = getattr(spec, metric) or {}
+        rows += sorted((round(float(name[1:]) / 100, 8), metric, limit) for name, limit in limits.items())
+    return tuple(Slo(metric, quantile, limit) for quantile, metric, limit in rows)
+
+
+def _policy(spec: PolicySpec) -> Policy:
+    values = spec.model_dump(exclude={"requests_per_user_band", "data_residency", "allow", "deny"})
+    return Policy(allow=tuple(spec.allow), deny=tuple(spec.deny), **values)
+
+
+def resolve_offers(candidates: Candidates, catalog: Catalog, path: Path) -> tuple[Offer, ...]:
+    """Rows in the order of the file; with measured capacity, an offer without `gpu` carries its own name there."""
+    if candidates.offers is None:
+        return tuple(catalog.offers.values())
+    return tuple(
+        _offer(OfferSpec(name=entry) if isinstance(entry, str) else entry, catalog, path)
+        for entry in candidates.offers
+    )
+
+
+def _offer(spec: OfferSpec, catalog: Catalog, path: Path) -> Offer:
+    given = spec.model_dump(exclude_none=True, exclude={"name"})
+    if "residency" in given:
+        given["residency"] = tuple(given["residency"])
+    if spec.name in catalog.offers:
+        row = catalog.offers[spec.name]
+        return replace(row, **given, source=_source(path, row.source)) if given else row
+    defaults = {"provider": spec.name, "gpu": spec.name, "gpus": 1, "term": "on_demand"}
+    return Offer(id=spec.name, source=_source(path), **(defaults | given))
+
+
+def resolve_relays(candidates: Candidates, catalog: Catalog, path: Path) -> tuple[Relay, ...]:
+    """Rows in the order of the file; all of the catalogue where the file has no list and no measured capacity."""
+    if candidates.relays is None:
+        return () if candidates.measured_capacity else tuple(catalog.relays.values())
+    return tuple(
+        _relay(RelaySpec(name=entry) if isinstance(entry, str) else entry, catalog, path)
+        for entry in candidates.relays
+    )
+
+
+def _relay(spec: RelaySpec, catalog: Catalog, path: Path) -> Relay:
+    given = spec.model_dump(exclude_none=True, exclude={"name"})
+    if "residency" in given:
+        given["residency"] = tuple(given["residency"])
+    if spec.name in catalog.relays:
+        row = catalog.relays[spec.name]
+        if not given:
+            return row
+        latency = {"ttft_p50_s", "ttft_sigma", "tokens_per_s", "tokens_sigma"} & set(given)
+        latency_source = _source(path, row.latency_source) if latency else row.latency_source
+        return replace(row, **given, source=_source(path, row.source), latency_source=latency_source)
+    defaults = {
+        "vendor": spec.name,
+        "usd_per_mtok_cached": None,
+        "ttft_sigma": WIDEST_STEADY_TTFT_SIGMA,
+        "tokens_sigma": 0.2,
+        "grade": "quote",
+    }
+    return Relay(id=spec.name, source=_source(path), latency_source=_source(path), **(defaults | given))
+
+
+def _source(path: Path, row: Source | None = None) -> Source:
+    """The user's own file as source; what it overrides is named in the note."""
+    note = f"overrides {row.title} ({row.date})" if row else ""
+    return Source(title=f"{path.name}, written by the user", date=row.date if row else "", note=note)
+
+
+def _warnings(spec: ScenarioSpec, offers: tuple[Offer, ...], relays: tuple[Relay, ...]) -> list[str]:
+    """What is allowed but looks like a slip: patterns that match nothing, classes that nobody may serve."""
+    names = [each for offer in offers for each in (offer.id, offer.provider)]
+    names += [each for relay in relays for each in (relay.id, relay.vendor)]
+    found = []
+    for key in ("allow", "deny"):
+        for pattern in getattr(spec.policy, key):
+            if not any(fnmatchcase(name, pattern) for name in names):
+                found.append(
+                    f'policy.{key}: "{pattern}" matches no offer, relay, provider or vendor of this scenario'
+                )
+    served = {relay.model for relay in relays}
+    for each in spec.request_classes:
+        if not offers and not served & set(each.models):
+            found.append(f"request class {each.name}: no offer, and no relay serves {', '.join(each.models)}")
+    return found

@@ -82,7 +82,9 @@ class PoolState:
 
     def stats(self, requests: int, end_ps: int) -> TargetStats:
         """Totals; `end_ps` is the length of the run on the clients' clock."""
-        q, blocks = self.replicas, max(self.pool.kv_blocks, 1)
+        q, blocks = self.replicas, self.pool.kv_blocks
+        if len(q) == 0:
+            return TargetStats(self.pool.name, requests)
         span_ps = max(end_ps - self.shift_ps, 1) * len(q)
         return TargetStats(
             name=self.pool.name,

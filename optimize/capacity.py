@@ -20,9 +20,7 @@ from sim.scenario.records import Scenario
 SEARCH_SEEDS = (101, 102, 103)
 WARMUP_S = 300.0
 WINDOW_S = 1800.0
-LARGEST_POOL = (
-    8  # capacity per replica grows with the pool: larger pools are planned at the figure of this size, on the safe side
-)
+LARGEST_POOL = 8  # capacity per replica grows with the pool: larger pools are planned at the figure of this size, on the safe side
 RESOLUTION = 0.005
 SEMANTICS = 1  # raise when engine semantics, traffic or this search change what a measurement returns
 

@@ -63,9 +63,7 @@ def limit_flips(market: Market, settled: Settled) -> list[Flip]:
         rpm, tpm = relay_need(settled.problem, settled.solution, a)
         for need, limit, unit in ((rpm, terms.relay.rpm, "requests"), (tpm, terms.relay.tpm, "tokens")):
             if limit and need > 1:
-                sentence = (
-                    f"{terms.relay.id}: below {need:,.0f} {unit} a minute the plan must change (account limit today {limit:,.0f})"
-                )
+                sentence = f"{terms.relay.id}: below {need:,.0f} {unit} a minute the plan must change (account limit today {limit:,.0f})"
                 answer.append(Flip(f"{terms.relay.id} {unit} per minute", float(limit), need, sentence))
     return answer
 
@@ -97,9 +95,7 @@ def gpu_price_flip(market: Market, gpu: str) -> Flip | None:
     if used(high) if now else not used(low):
         edge = high if now else low
         verb = "stays in" if now else "stays out of"
-        return Flip(
-            f"{gpu} price", today, None, f"{gpu} {verb} the plan even at ${today * edge:.2f} per GPU-hour (today ${today:.2f})"
-        )
+        return Flip(f"{gpu} price", today, None, f"{gpu} {verb} the plan even at ${today * edge:.2f} per GPU-hour (today ${today:.2f})")
     for _ in range(PRICE_STEPS):
         middle = math.sqrt(low * high)
         low, high = (middle, high) if used(middle) else (low, middle)
@@ -140,8 +136,6 @@ def demand_band(market: Market, settled: Settled) -> tuple[tuple[float, float], 
     for requests_per_user in band:
         market.tell(f"demand band: {requests_per_user:g} requests per user-day")
         scaled = replace(market.demand, mean_rps=market.demand.mean_rps * (requests_per_user / today))
-        again = settle(
-            market, Restriction(f"{requests_per_user:g} requests per user-day", budget_usd=math.inf, demand=scaled, gap=0.01), 2
-        )
+        again = settle(market, Restriction(f"{requests_per_user:g} requests per user-day", budget_usd=math.inf, demand=scaled, gap=0.01), 2)
         answer.append((float(requests_per_user), again.solution.cost_usd))
     return (answer[0], (today, settled.solution.cost_usd), answer[-1])

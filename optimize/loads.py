@@ -25,9 +25,7 @@ def fluid_load_s(cost: StepCost, blocks: int, input_tokens: float, output_tokens
     decodes = output_tokens - 1
     context_sum = decodes * (input_tokens + output_tokens / 2)
     pairs = input_tokens * (input_tokens + 1) / 2
-    compute = (
-        (input_tokens + decodes) * per_token + context * context_sum + cost.pair_ps * pairs + cost.sequence_ps * output_tokens
-    )
+    compute = (input_tokens + decodes) * per_token + context * context_sum + cost.pair_ps * pairs + cost.sequence_ps * output_tokens
     shortest_step = float(cost.base_ps[1:].min())
     memory = output_tokens * shortest_step * (input_tokens + output_tokens / 2) / (blocks * BLOCK_TOKENS)
     return max(compute, memory) / PS

@@ -117,9 +117,7 @@ def _same_classes(a: tuple[float, ...], b: tuple[float, ...]) -> bool:
     return all((x > 0) == (y > 0) for x, y in zip(a, b, strict=True))
 
 
-def pool_states(
-    options: tuple[PoolOption, ...], costs: dict[str, StepCost], demand: Demand, slos: tuple[SloRow, ...]
-) -> list[PoolState]:
+def pool_states(options: tuple[PoolOption, ...], costs: dict[str, StepCost], demand: Demand, slos: tuple[SloRow, ...]) -> list[PoolState]:
     """A state per option, nothing measured yet."""
     states = []
     for option in options:

@@ -91,9 +91,7 @@ def without_plan(market: Market, settled: Settled) -> tuple[Settled, str, list[s
     if free.unserved:
         return settled, "infeasible", [f"at any budget: {unserved_note(market, free)}"]
     need = free.solution.cost_usd
-    note = (
-        f"the cheapest plan that serves everything costs ${need:,.0f} a month, ${need - market.budget_usd:,.0f} above the budget"
-    )
+    note = f"the cheapest plan that serves everything costs ${need:,.0f} a month, ${need - market.budget_usd:,.0f} above the budget"
     inside = unserved_note(market, settled)
     return settled, "over_budget", [note, f"inside the budget: {inside}"]
 
@@ -147,9 +145,7 @@ def fluid_bound(market: Market) -> float:
             continue
         load = class_loads(state.option, state.cost, market.demand, market.slos, rigorous=True)
         pools.append(
-            replace(
-                terms, levels=(replace(terms.levels[0], load=load, miss=np.zeros(len(market.slos))),), slope=1.0, intercept=0.0
-            )
+            replace(terms, levels=(replace(terms.levels[0], load=load, miss=np.zeros(len(market.slos))),), slope=1.0, intercept=0.0)
         )
     return fluid_bound_usd(replace(problem, pools=tuple(pools), budget_usd=math.inf))
 
@@ -163,8 +159,7 @@ def relay_warnings(settled: Settled) -> list[str]:
         relay = terms.relay
         if relay.retires_on:
             words.append(
-                f"{relay.id}: {relay.model} retires on {relay.retires_on}"
-                + (f"; successor {relay.successor}" if relay.successor else "")
+                f"{relay.id}: {relay.model} retires on {relay.retires_on}" + (f"; successor {relay.successor}" if relay.successor else "")
             )
         if relay.grade == "claimed":
             words.append(f"{relay.id}: its price is a claim that nobody has confirmed")
@@ -186,9 +181,7 @@ def unverified_plan(scenario: Scenario, jobs: int, tell: Tell) -> Plan:
 
     demand, slos = demand_of(scenario), slo_rows(scenario)
     terms = measured_terms(scenario, slos)
-    market = Market(
-        scenario, demand, slos, [], relay_terms(scenario, demand, slos), budget_usd(scenario), CapacityStore(None), jobs, tell
-    )
+    market = Market(scenario, demand, slos, [], relay_terms(scenario, demand, slos), budget_usd(scenario), CapacityStore(None), jobs, tell)
     problem = replace(market.problem(Restriction(), []), pools=terms)
     settled = Settled(problem, solve(problem), ())
     status = "unverified"

@@ -63,9 +63,7 @@ def relay_terms(scenario: Scenario, demand: Demand, slos: tuple[SloRow, ...]) ->
         usd, miss = np.full(len(eligible), np.inf), np.zeros(len(slos))
         for c in np.flatnonzero(eligible):
             sample = samples[int(c)]
-            usd[c] = relay_request_usd(
-                relay, demand.input_tokens[c], cached_tokens(sample, relay, survival), demand.output_tokens[c]
-            )
+            usd[c] = relay_request_usd(relay, demand.input_tokens[c], cached_tokens(sample, relay, survival), demand.output_tokens[c])
             rows = [i for i, row in enumerate(slos) if row.class_index == c]
             promises = [Slo(slos[i].metric, slos[i].quantile, slos[i].limit_s) for i in rows]
             miss[rows] = relay_miss(relay, promises, sample.input_tokens, sample.output_tokens, seed=scenario.seed)

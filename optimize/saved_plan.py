@@ -54,9 +54,7 @@ def fleet_from_plan(path: Path, scenario: Scenario, t: int, router: str) -> tupl
         for name, enforce in relays:
             targets.append(RelayEndpoint(name, named[name], enforce_limits=enforce))
     except (KeyError, IndexError, TypeError, ValueError) as error:
-        raise InputError(
-            f"{path}: does not fit scenario {scenario.name}: {error!r}; make the plan again with `optimize`"
-        ) from None
+        raise InputError(f"{path}: does not fit scenario {scenario.name}: {error!r}; make the plan again with `optimize`") from None
     return Fleet(tuple(targets), shares, router), calibrated
 
 

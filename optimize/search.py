@@ -95,9 +95,7 @@ def settle(market: Market, restriction: Restriction, rounds: int = MEASURE_ROUND
         pools = market.pools(restriction)
         problem = market.problem(restriction, pools)
         solution = solve(problem, gap=restriction.gap)
-        probes = [
-            (state, probe) for p, state in enumerate(pools) for probe in state.wanted(solution, p, market.scenario.policy.safety)
-        ]
+        probes = [(state, probe) for p, state in enumerate(pools) for probe in state.wanted(solution, p, market.scenario.policy.safety)]
         if not probes or k == rounds - 1:
             break
         market.tell(f"{restriction.name}: measuring {len(probes)} pools on the simulator (round {k + 1})")
@@ -150,9 +148,7 @@ def prove(market: Market, settled: Settled) -> tuple[Settled, list[HourEvidence]
     for k in range(VERIFY_ROUNDS):
         market.rounds = k + 1
         costs = [state.cost for state in settled.pools]
-        evidence = verify(
-            market.scenario, settled.problem, settled.solution, costs, HOLD_OUT_SEEDS, market.jobs, tell=market.tell
-        )
+        evidence = verify(market.scenario, settled.problem, settled.solution, costs, HOLD_OUT_SEEDS, market.jobs, tell=market.tell)
         quantiles = np.array([row.quantile for row in settled.problem.slos])
         if all(e.holds(quantiles).all() for e in evidence) or k == VERIFY_ROUNDS - 1:
             break

@@ -62,9 +62,7 @@ class HourEvidence:
         return np.asarray(mean - 1.645 * spread * math.sqrt(1 + 1 / n) >= quantiles)
 
 
-def fleet_of(
-    scenario: Scenario, problem: ProgramInput, solution: ProgramSolution, costs: Sequence[StepCost | None], t: int
-) -> Hour:
+def fleet_of(scenario: Scenario, problem: ProgramInput, solution: ProgramSolution, costs: Sequence[StepCost | None], t: int) -> Hour:
     """The fleet that the plan runs in slice `t`, with each class split as the program splits it."""
     targets: list[Pool | RelayEndpoint] = []
     shares: list[Floats] = []
@@ -189,9 +187,7 @@ def verify(
 def verification(evidence: Sequence[HourEvidence], seeds: Sequence[int]) -> Verification:
     """For every promise the verdict of the hour in which it was attained least."""
     rows = len(evidence[0].verdicts)
-    worst = tuple(
-        min((e.verdicts[i] for e in evidence), key=lambda v: (v.met, v.attainment - v.row.quantile)) for i in range(rows)
-    )
+    worst = tuple(min((e.verdicts[i] for e in evidence), key=lambda v: (v.met, v.attainment - v.row.quantile)) for i in range(rows))
     return Verification(
         seeds=tuple(seeds),
         hours=tuple(e.verdicts[0].hour if e.verdicts else "" for e in evidence),

@@ -101,15 +101,11 @@ def parse_pool(part: str, scenario: Scenario) -> NamedPool:
     if pieces[0] in offers and tensor_parallel > offers[pieces[0]].gpus:
         raise ValueError(f"tp{tensor_parallel} needs {tensor_parallel} GPUs, {pieces[0]} has {offers[pieces[0]].gpus}")
     limits = EngineLimits(**scenario.engine)  # type: ignore[arg-type]
-    deployment = Deployment(
-        catalog.models[pieces[1]], catalog.weight_formats[pieces[2]], catalog.gpus[gpu_id], tensor_parallel, limits
-    )
+    deployment = Deployment(catalog.models[pieces[1]], catalog.weight_formats[pieces[2]], catalog.gpus[gpu_id], tensor_parallel, limits)
     if deployment.gpu.flops.get(deployment.weights.needs, 0) <= 0:
         raise ValueError(f"{gpu_id} cannot multiply {pieces[2]} weights")
     if kv_blocks(deployment) <= 0:
-        raise ValueError(
-            f"{pieces[1]} in {pieces[2]} does not fit {tensor_parallel} x {gpu_id}; try a larger tpN or smaller weights"
-        )
+        raise ValueError(f"{pieces[1]} in {pieces[2]} does not fit {tensor_parallel} x {gpu_id}; try a larger tpN or smaller weights")
     return NamedPool("/".join(pieces), deployment, int(count))
 
 
@@ -119,9 +115,7 @@ def hint(name: str, known: object) -> str:
     return "did you mean " + " or ".join(near) + "?" if near else "see `catalog` for the names"
 
 
-def build_fleet(
-    scenario: Scenario, pools: list[NamedPool], relays: list[str], router: str, overflow: int | None
-) -> tuple[Fleet, bool]:
+def build_fleet(scenario: Scenario, pools: list[NamedPool], relays: list[str], router: str, overflow: int | None) -> tuple[Fleet, bool]:
     """The fleet, and whether every step cost in it is calibrated.
 
     A class goes to the pools whose model may answer it, in proportion to their estimated capacity; to the relays in equal parts
@@ -136,9 +130,7 @@ def build_fleet(
         cost = step_cost(named.deployment, scenario.catalog.calibration)
         calibrated &= cost.calibrated
         blocks = kv_blocks(named.deployment)
-        targets.append(
-            Pool(named.name, cost, blocks, named.deployment.limits, named.replicas, round(scenario.policy.network_s * PS))
-        )
+        targets.append(Pool(named.name, cost, blocks, named.deployment.limits, named.replicas, round(scenario.policy.network_s * PS)))
         for c, request_class in enumerate(scenario.request_classes):
             if named.deployment.model.id in request_class.models:
                 load = saturated_load_s(
@@ -167,9 +159,7 @@ def overflows(scenario: Scenario, pools: list[NamedPool], relays: list[str], out
                 answer.append(Overflow(k, len(pools) + r, outstanding))
                 break
     if not answer:
-        raise InputError(
-            "--overflow: no relay in --fleet may answer every class of a pool; add relay:NAME of the same model tier"
-        )
+        raise InputError("--overflow: no relay in --fleet may answer every class of a pool; add relay:NAME of the same model tier")
     return tuple(answer)
 
 

@@ -41,12 +41,6 @@ class _Run:
             else:
                 self.servers.append(RelayServer(target, stream(seed, "relay", index)))
 
-    def in_time(self, end_ps: int | None) -> npt.NDArray[np.bool_]:
-        """Requests that reach their target (a pool: its queue) by `end_ps`; the others are on their way when the run stops."""
-        last = layout.NEVER if end_ps is None else end_ps + 1
-        last_ps = [s.until(end_ps) if isinstance(s, PoolState) else last for s in self.servers]
-        return self.requests.arrival_ps < np.array([*last_ps, last])[self.targets]
-
     def serve(self) -> list[Serve]:
         """What an arrival does at each target, `NO_TARGET` (the last) included."""
         serve = [self._serve_pool(s) if isinstance(s, PoolState) else self._serve_relay(s) for s in self.servers]
@@ -103,7 +97,8 @@ class _Run:
             if isinstance(server, PoolState):
                 mine = self.targets == index
                 check_pool(server, mine & (log.replica >= 0))
-                stats.append(server.stats(int(np.count_nonzero(mine)), stop_ps))
+                span_ps = stop_ps if end_ps is not None else stop_ps - server.shift_ps
+                stats.append(server.stats(int(np.count_nonzero(mine)), span_ps))
             else:
                 stats.append(server.stats())
         return SimulationResult(log, tuple(stats), stop_ps)
@@ -114,15 +109,15 @@ def simulate(
 ) -> SimulationResult:
     """Log and totals of `requests` served by `fleet`.
 
-    Without `end_ps` the run ends when everything has ended. With it, what happens at `end_ps` still counts; requests that
-    are open then, or arrive later, are IN_FLIGHT. `event_per_arrival=False` keeps arrivals of pools that no overflow
+    Without `end_ps` the run ends when everything has ended. With it, what a target does at `end_ps` still counts (its shift
+    by network and tokenising comes on top); requests that are open then, or arrive later, are IN_FLIGHT. `event_per_arrival=False` keeps arrivals of pools that no overflow
     watches inside the kernel: several times as fast, with the same result to the last byte.
     Errors: InputError for a fleet or traffic that makes no sense; SimulationError when a law is broken.
     """
     check_fleet(fleet, requests)
     check_requests(requests)
     run = _Run(fleet, requests, seed)
-    in_time = run.in_time(end_ps)
+    in_time = requests.arrival_ps <= (layout.NEVER if end_ps is None else end_ps)
     by_event = in_time.copy()
     if not event_per_arrival:
         watched = {rule.pool for rule in fleet.overflow}
@@ -132,7 +127,7 @@ def simulate(
                 by_event &= ~mine
                 kernel.offer_all(*server.arrays, requests.arrival_ps, np.flatnonzero(mine & in_time))
     chosen = np.flatnonzero(by_event)
-    _schedule_arrivals(run.env, chosen, requests.arrival_ps[chosen], run.targets[chosen], run.serve())
+    _schedule_arrivals(run.env, chosen, requests.arrival_ps, run.targets, run.serve())
     run.env.run(until=None if end_ps is None else end_ps + 1)
     return run.result(end_ps)
 
@@ -144,9 +139,13 @@ def probe(pool: Pool, requests: Requests) -> SimulationResult:
     return simulate(Fleet((pool,), np.ones((classes, 1))), requests, seed=0, event_per_arrival=False)
 
 
-def _ints(column: npt.NDArray[Any]) -> Iterator[int]:
-    for at in range(0, len(column), BLOCK):
-        yield from column[at : at + BLOCK].tolist()
+def _arrivals(chosen: Int64s, arrival_ps: Int64s, targets: npt.NDArray[np.int16]) -> Iterator[tuple[int, int, int]]:
+    """(request, target, time to the next arrival) of the chosen requests; turned into Python ints a block at a time."""
+    for at in range(0, len(chosen), BLOCK):
+        rows = chosen[at : at + BLOCK]
+        times = arrival_ps[chosen[at : at + BLOCK + 1]]
+        gaps = np.diff(times) if len(times) > len(rows) else np.diff(times, append=times[-1:])
+        yield from zip(rows.tolist(), targets[rows].tolist(), gaps.tolist(), strict=True)
 
 
 def _schedule_arrivals(
@@ -155,10 +154,7 @@ def _schedule_arrivals(
     """One event that is scheduled again for each arrival: a new one each time would cost as much as the arrival."""
     if len(chosen) == 0:
         return
-    arrivals = zip(_ints(chosen), _ints(targets), _ints(np.diff(arrival_ps, append=arrival_ps[-1:])), strict=True)
-    event = simpy.Event(env)
-    event._ok, event._value = True, None
-    last, schedule = int(chosen[-1]), env.schedule
+    arrivals, last, schedule = _arrivals(chosen, arrival_ps, targets), int(chosen[-1]), env.schedule
 
     def arrive(event: simpy.Event) -> None:
         i, target, gap_ps = next(arrivals)
@@ -168,8 +164,9 @@ def _schedule_arrivals(
             schedule(event, delay=gap_ps)
 
     callbacks: list[Callable[[Any], None]] = [arrive]
-    event.callbacks = callbacks
-    env.schedule(event, delay=int(arrival_ps[0]))
+    event = simpy.Event(env)
+    event._ok, event._value, event.callbacks = True, None, callbacks
+    schedule(event, delay=int(arrival_ps[chosen[0]]))
 
 
 def _log(

@@ -67,10 +67,11 @@ def test_a_stopped_run_is_the_beginning_of_the_whole_run() -> None:
     requests = random_requests(4, 1000, gap_ps=30 * MS)
     fleet = one_pool(real_pool(network_ps=3 * MS))
     whole = simulate(fleet, requests, 1).log
-    for end_ps in (0, 10 * MS, PS, int(whole.finish_ps[100]), int(whole.finish_ps[100]) - 1, 15 * PS):
+    shift_ps = (15 + 3) * MS
+    for end_ps in (0, 10 * MS, PS, int(whole.finish_ps[100]) - shift_ps, int(whole.finish_ps[100]) - shift_ps - 1, 15 * PS):
         part = simulate(fleet, requests, 1, end_ps)
-        assert np.array_equal(part.log.first_ps, np.where(whole.first_ps <= end_ps, whole.first_ps, -1))
-        assert np.array_equal(part.log.finish_ps, np.where(whole.finish_ps <= end_ps, whole.finish_ps, -1))
+        assert np.array_equal(part.log.first_ps, np.where(whole.first_ps <= end_ps + shift_ps, whole.first_ps, -1))
+        assert np.array_equal(part.log.finish_ps, np.where(whole.finish_ps <= end_ps + shift_ps, whole.finish_ps, -1))
         assert np.array_equal(part.log.status == Status.IN_FLIGHT, part.log.finish_ps < 0)
         assert part.end_ps == end_ps
 

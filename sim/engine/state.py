@@ -47,8 +47,8 @@ def request_rows(requests: Requests) -> npt.NDArray[Any]:
 
 
 class PoolState:
-    """A pool in the kernel's form. Its clock runs `shift_ps` behind the clients': tokenising and the network delay every
-    request of the pool by the same time, so first and finish times are shifted afterwards (exact)."""
+    """A pool in the kernel's form. Its clock is that of the clients' arrivals: tokenising and the network delay every request of
+    the pool by the same `shift_ps`, which is added to its first and last token afterwards."""
 
     def __init__(self, pool: Pool, rows: npt.NDArray[Any], round_robin: bool) -> None:
         limits, cost = pool.limits, pool.cost
@@ -70,22 +70,18 @@ class PoolState:
         self.table[layout.HEADER :] = np.concatenate([cost.base_ps[: tokens + 1], cost.context_ps[: seqs + 1]])
         self.arrays = (self.front, self.replicas, self.work, self.table, self.rows)
 
-    def until(self, end_ps: int | None) -> int:
-        """The time of the pool's clock from which on nothing shows by `end_ps` on the clients'."""
-        return layout.NEVER if end_ps is None else max(end_ps - self.shift_ps + 1, 0)
-
     def stop(self, end_ps: int | None) -> None:
-        """Run until `end_ps` of the clients' clock inclusive, or until all work is done."""
-        kernel.stop(*self.arrays, self.until(end_ps))
+        """Run to `end_ps` of the pool's clock inclusive, or until all work is done."""
+        kernel.stop(*self.arrays, layout.NEVER if end_ps is None else end_ps + 1)
         if self.table[layout.ERROR]:
             raise SimulationError(f"pool {self.pool.name}: law broken: {_LAW[int(self.table[layout.ERROR])]}")
 
     def stats(self, requests: int, end_ps: int) -> TargetStats:
-        """Totals; `end_ps` is the length of the run on the clients' clock."""
+        """Totals; `end_ps` is the length of the run on the pool's clock."""
         q, blocks = self.replicas, self.pool.kv_blocks
         if len(q) == 0:
             return TargetStats(self.pool.name, requests)
-        span_ps = max(end_ps - self.shift_ps, 1) * len(q)
+        span_ps = max(end_ps, 1) * len(q)
         return TargetStats(
             name=self.pool.name,
             requests=requests,

@@ -1,0 +1,146 @@
+"""Requests per CPU second of the simulator, compile time excluded.
+
+    python -m benchmarks.speed [NAME ...] [--json]
+
+Llama-3.1-8B on the GPU named by the row, prompts lognormal with mean 500, answers lognormal with mean 200. Load is relative to the
+saturated throughput of the same pool. Each row runs in a process of its own, so that `peak_mb` is its own: what the
+simulation takes beyond the arrivals.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import resource
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+
+import numpy as np
+
+from sim.catalog.loader import load_catalog
+from sim.engine.deployment import PS, Deployment
+from sim.engine.memory import kv_blocks
+from sim.engine.step_cost import step_cost
+from sim.fleet import probe, simulate
+from sim.fleet_records import Fleet, Pool
+from sim.traffic.columns import Requests
+
+MILLION = 1_000_000
+DAY_S = 86_400
+
+
+@dataclass(frozen=True)
+class Speed:
+    """One row of the table; `cpu_s` is of the simulation alone."""
+
+    name: str
+    requests: int
+    cpu_s: float
+    requests_per_cpu_s: float
+    peak_mb: float
+
+
+def pool_of(gpu: str, replicas: int) -> Pool:
+    """Llama-3.1-8B in bf16 on `gpu`."""
+    catalog = load_catalog()
+    deployment = Deployment(catalog.models["llama-3.1-8b"], catalog.weight_formats["bf16"], catalog.gpus[gpu])
+    return Pool(deployment.id, step_cost(deployment, catalog.calibration), kv_blocks(deployment), deployment.limits, replicas)
+
+
+def lengths(rng: np.random.Generator, size: int, mean: float, sigma: float) -> np.ndarray:
+    """Lognormal token counts of the given mean, at least 1."""
+    return np.maximum(rng.lognormal(np.log(mean) - sigma**2 / 2, sigma, size), 1).astype(np.int32)
+
+
+def traffic(size: int, arrival_s: np.ndarray, seed: int = 1) -> Requests:
+    """Requests with prompts of mean 500 and answers of mean 200 tokens at these times."""
+    rng = np.random.default_rng(seed)
+    prompts, answers = lengths(rng, size, 500, 0.8), lengths(rng, size, 200, 0.6)
+    arrival_ps, none = (arrival_s * PS).astype(np.int64), np.zeros(size, np.int32)
+    return Requests(arrival_ps, none.astype(np.int16), prompts, answers, np.full(size, -1, np.int64), none)
+
+
+def capacity_rps(pool: Pool) -> float:
+    """Saturated throughput: 5,000 requests per replica at once, over the time that they take on one replica."""
+    one = Pool(pool.name, pool.cost, pool.kv_blocks, pool.limits, 1)
+    result = probe(one, traffic(5000, np.zeros(5000)))
+    return 5000 / (result.end_ps / PS) * pool.replicas
+
+
+def poisson_s(size: int, rate_rps: float) -> np.ndarray:
+    """Arrival times in seconds."""
+    return np.cumsum(np.random.default_rng(2).exponential(1 / rate_rps, size))
+
+
+def day_s(size: int) -> np.ndarray:
+    """Arrival times of a day with a sinusoidal rate that falls to a tenth of its mean."""
+    grid = np.linspace(0, DAY_S, 10_001)
+    share = grid / DAY_S - 0.9 * np.sin(2 * np.pi * grid / DAY_S) / (2 * np.pi)
+    return np.interp(np.sort(np.random.default_rng(2).random(size)), share, grid)
+
+
+def fleet_at_load(replicas: int, load: float, events: bool, size: int = MILLION) -> tuple[Fleet, Requests, bool]:
+    """Fleet of L40S, its traffic at `load`, and whether arrivals are events."""
+    pool = pool_of("l40s", replicas)
+    return Fleet((pool,), np.ones((1, 1))), traffic(size, poisson_s(size, load * capacity_rps(pool))), events
+
+
+def fleet_over_a_day(gpu: str, replicas: int, size: int) -> tuple[Fleet, Requests, bool]:
+    """Fleet and a sinusoidal day."""
+    return Fleet((pool_of(gpu, replicas),), np.ones((1, 1))), traffic(size, day_s(size)), True
+
+
+ROWS: dict[str, Callable[[], tuple[Fleet, Requests, bool]]] = {
+    "fleet_1_load_70": lambda: fleet_at_load(1, 0.7, True),
+    "fleet_1_load_95": lambda: fleet_at_load(1, 0.95, True),
+    "fleet_50_load_70": lambda: fleet_at_load(50, 0.7, True),
+    "fleet_50_load_95": lambda: fleet_at_load(50, 0.95, True),
+    "pool_probe_1": lambda: fleet_at_load(1, 0.7, False),
+    "fleet_50_sweep": lambda: fleet_at_load(50, 0.7, False),
+    "day_500k_on_12_l40s": lambda: fleet_over_a_day("l40s", 12, MILLION // 2),
+    "day_1m_on_12_l40s": lambda: fleet_over_a_day("l40s", 12, MILLION),
+    "day_2m_on_12_l40s": lambda: fleet_over_a_day("l40s", 12, 2 * MILLION),
+    "day_5m_on_12_l40s": lambda: fleet_over_a_day("l40s", 12, 5 * MILLION),
+    "day_10m_on_100_a10g": lambda: fleet_over_a_day("a10g", 100, 10 * MILLION),
+}
+
+
+def peak_mb() -> float:
+    """Largest resident memory of this process so far."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def measure(name: str) -> Speed:
+    """Row `name`, after a short run that compiles or loads the kernel."""
+    small = pool_of("l40s", 1)
+    for events in (True, False):
+        simulate(Fleet((small,), np.ones((1, 1))), traffic(100, poisson_s(100, 1.0)), 1, event_per_arrival=events)
+    fleet, requests, events = ROWS[name]()
+    before_mb, start_s = peak_mb(), time.process_time()
+    simulate(fleet, requests, 1, event_per_arrival=events)
+    cpu_s = time.process_time() - start_s
+    return Speed(name, len(requests), round(cpu_s, 2), round(len(requests) / cpu_s), round(peak_mb() - before_mb, 1))
+
+
+def main() -> None:
+    """Measure the named rows, or all, and print them."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(ROWS))
+    parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
+    arguments = parser.parse_args()
+    unknown = [name for name in arguments.names if name not in ROWS]
+    if unknown:
+        parser.error(f"unknown: {', '.join(unknown)}; write one of {', '.join(ROWS)}")
+    with multiprocessing.get_context("spawn").Pool(1, maxtasksperchild=1) as worker:
+        speeds = worker.map(measure, arguments.names or list(ROWS), chunksize=1)
+    if arguments.json:
+        print(json.dumps({"results": [asdict(speed) for speed in speeds]}))
+        return
+    for speed in speeds:
+        print(f"{speed.name:22} {speed.requests:>9,} requests {speed.cpu_s:7.2f} CPU s {speed.requests_per_cpu_s:>10,}/s {speed.peak_mb:7.0f} MB")
+
+
+if __name__ == "__main__":
+    main()

@@ -122,7 +122,7 @@ def replication_ci(values: Sequence[float], level: float = 0.95) -> tuple[float,
     """Student t interval of the mean over independent replications; unbounded for one, and above where one
     is inf.
     """
-    from scipy.special import stdtrit  # type: ignore[import-untyped]
+    from scipy.special import stdtrit
 
     if len(values) < 2:
         return 0.0, math.inf

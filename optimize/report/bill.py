@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from optimize.money import hosts_usd, relay_usd
+from optimize.money import calls_usd, hosts_usd, to_currency
 from optimize.records import Plan
 
 SYMBOLS = {"USD": "$", "EUR": "€", "GBP": "£", "CNY": "CN¥", "JPY": "JP¥"}
@@ -58,9 +58,9 @@ def bill_of(plan: Plan) -> Bill:
     pools share) are spread over the others of the kind by what these would cost at list price.
     """
     lines = split([cents_of(plan, line.per_month_usd) for line in plan.lines])
-    problem, solution = plan.program, plan.solution
-    pool_list = [hosts_usd(terms.option.offer, solution.billed[p], plan.demand.weight_h) for p, terms in enumerate(problem.pools)]
-    relay_list = [relay_usd(problem, solution, a) for a in range(len(problem.relays))]
+    problem, solution, weight_h = plan.program, plan.solution, plan.demand.weight_h
+    pool_list = [hosts_usd(solution.billed[p], weight_h, terms.option.offer.usd_per_hour) for p, terms in enumerate(problem.pools)]
+    relay_list = [calls_usd(solution.relay_flow[a], terms.usd_per_request, weight_h) for a, terms in enumerate(problem.relays)]
     return Bill(
         currency=plan.scenario.budget.currency,
         total=sum(lines),
@@ -72,7 +72,7 @@ def bill_of(plan: Plan) -> Bill:
 
 def cents_of(plan: Plan, usd: float) -> float:
     """Cents of the scenario's currency, not rounded."""
-    return 100 * usd / plan.usd_per_unit
+    return 100 * to_currency(usd, plan.usd_per_unit)
 
 
 def _shares(plan: Plan, lines: Sequence[int], kind: str, names: Sequence[str], list_usd: Sequence[float]) -> tuple[int, ...]:

@@ -17,7 +17,7 @@ STYLE = """
 :root{color-scheme:light dark;--ink:#1d2430;--dim:#5d6878;--faint:#d9dee6;--page:#fbfbfc;--card:#fff;--good:#1f8a5b;--bad:#c0392b}
 @media(prefers-color-scheme:dark){
 :root{--ink:#e4e8ee;--dim:#9aa5b4;--faint:#38414e;--page:#14181e;--card:#1c2229;--good:#4cc38a;--bad:#ef7166}}
-body{margin:0 auto;padding:2rem 1.2rem;max-width:66rem;background:var(--page);color:var(--ink);
+body{margin:0 auto;padding:2rem 1.2rem;max-width:76rem;background:var(--page);color:var(--ink);
 font:15px/1.5 system-ui,sans-serif}
 h1{font-size:1.5rem;margin:0}h2{font-size:1.1rem;margin:2.2rem 0 .6rem}p{margin:.3rem 0}.dim{color:var(--dim)}
 .verdict{background:var(--card);border:1px solid var(--faint);border-left:5px solid var(--bad);border-radius:6px;

@@ -87,15 +87,17 @@ def _money(plan: Plan, usd: float) -> float | None:
     return round(cents_of(plan, usd)) / 100 if math.isfinite(usd) else None
 
 
-def lower_bound_usd(plan: Plan) -> float:
-    """The program's bound, or the plan's own cost where simulation allowed less than the program's safety margin asks."""
-    return min(plan.solution.model_bound_usd, math.fsum(line.per_month_usd for line in plan.lines))
+def lower_bound(plan: Plan, bill: Bill) -> float:
+    """The program's bound to the cent, between 0 and the plan's cost: the removal of hosts that the program's safety margin
+    asks for, and simulation does not, can undercut the bound.
+    """
+    bound = cents_of(plan, plan.solution.model_bound_usd)
+    return min(bill.total, max(0, round(bound))) / 100 if math.isfinite(bound) else 0.0
 
 
 def _cost(plan: Plan, bill: Bill) -> Json:
-    bound, fluid = _money(plan, lower_bound_usd(plan)) or 0.0, _money(plan, plan.fluid_bound_usd)
+    bound, fluid = lower_bound(plan, bill), _money(plan, plan.fluid_bound_usd)
     total = bill.total / 100
-    bound = min(bound, total)
     return {
         "currency": bill.currency,
         "per_month": total,

@@ -7,14 +7,14 @@ import math
 from datetime import datetime
 from typing import Any
 
-import xlsxwriter  # type: ignore[import-untyped]
-from xlsxwriter.utility import xl_col_to_name  # type: ignore[import-untyped]
+import xlsxwriter
+from xlsxwriter.utility import xl_col_to_name
 
 from optimize.records import Plan
 from optimize.report import tables
 from optimize.report.bill import bill_of
 from optimize.report.columns import Column, Table, Value
-from optimize.report.plan_json import lower_bound_usd
+from optimize.report.plan_json import lower_bound
 from optimize.report.words import STATUS_WORDS, headline
 
 FORMATS = {"money": "#,##0.00", "share": "0.0%", "s": "0.0000", "requests": "#,##0", "tokens": "#,##0", "h": "#,##0.0"}
@@ -49,7 +49,7 @@ def xlsx(plan: Plan) -> bytes:
         if table.name in SHEETS:
             cells[table.name] = _sheet(book, SHEETS[table.name], table, formats)
     _texts(book, plan, formats)
-    _summary(summary, plan, formats, cells["cost"]["per_month"])
+    _summary(summary, plan, formats, cells["cost"].get("per_month", "0"))
     book.close()
     return buffer.getvalue()
 
@@ -101,7 +101,7 @@ def _summary(sheet: Any, plan: Plan, formats: dict[str, Any], total: str) -> Non
     """Verdict and money; what follows from the lines is a formula over them."""
     bill = bill_of(plan)
     budget, cost = plan.scenario.budget.per_month, bill.total / 100
-    bound = min(cost, round(100 * lower_bound_usd(plan) / plan.usd_per_unit) / 100)
+    bound = lower_bound(plan, bill)
     sheet.set_column(0, 0, 34)
     sheet.set_column(1, 1, 60)
     rows: list[tuple[str, Any, str, Any]] = [

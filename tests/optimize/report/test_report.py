@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,6 +21,7 @@ from optimize.report.bill import bill_of, split
 from optimize.report.plan_json import NEVER_S, plan_json
 from optimize.report.tables import all_tables
 from optimize.report.terminal import WIDTH, render
+from optimize.report.write import write_results
 from tests.optimize.report import plan_fixture
 from tests.shared_data import shared_data
 
@@ -164,3 +166,39 @@ def test_hours_that_are_no_days_are_shown_in_runs() -> None:
     assert grid.rows(["always"], [3.0]) == [("always", [3.0])]
     log = [f"hour {i}" for i in range(30)]
     assert [(name, len(row)) for name, row in grid.rows(log, [1.0] * 30)] == [("hour 0", 24), ("hour 24", 6)]
+
+
+def bare(plan: Plan) -> Plan:
+    """One hour slice, the user's own measured capacity, nothing bought, no limit on money, nothing else to say."""
+    one = np.array([730.0])
+    demand = replace(plan.demand, slices=("always",), weight_h=one, mean_rps=np.full((4, 1), 2.0))
+    option = replace(plan.program.pools[0].option, deployment=None)
+    pools = (replace(plan.program.pools[0], option=option),)
+    problem = replace(plan.program, demand=demand, pools=pools, relays=(), budget_usd=math.inf)
+    nothing = np.zeros((1, 1), dtype=np.int64)
+    solution = replace(
+        plan.solution, hosts=nothing, billed=nothing, pool_flow=np.zeros((1, 4, 1)), relay_flow=np.zeros((0, 4, 1)),
+        unserved=demand.mean_rps.copy(), cost_usd=0.0, model_bound_usd=-math.inf, gap=math.inf,
+    )  # fmt: skip
+    scenario = replace(plan.scenario, budget=replace(plan.scenario.budget, per_month=math.inf))
+    return replace(
+        plan, scenario=scenario, demand=demand, program=problem, solution=solution, status="infeasible", lines=(),
+        verification=None, fluid_bound_usd=math.inf, alternatives=(), flips=(), dropped=(), binding=(), demand_band=(),
+        assumptions=(), warnings=(),
+    )  # fmt: skip
+
+
+def test_a_plan_of_nothing_is_reported_in_every_form(plan: Plan, tmp_path: Path) -> None:
+    assert "NO PLAN" in render(bare(plan))
+    json.dumps(plan_json(bare(plan)), allow_nan=False)
+    write_results(bare(plan), tmp_path)
+
+
+def test_one_host_of_measured_capacity_is_reported_without_a_model(plan: Plan) -> None:
+    case = bare(plan)
+    host = np.ones((1, 1), dtype=np.int64)
+    flow = case.demand.mean_rps[None].copy()
+    served = replace(case.solution, hosts=host, billed=host, pool_flow=flow, unserved=0 * case.solution.unserved)
+    said = plan_json(replace(case, solution=served, status="unverified", lines=(plan.lines[0],)))
+    assert said["fleet"][0]["model"] is None and said["fleet"][0]["cost_per_month"] == said["cost"]["per_month"] > 11_234
+    assert said["classes"][0]["slo"] == [] and said["classes"][0]["promises"]

@@ -1,0 +1,222 @@
+"""One replica in the plainest way: one SimPy timeout per step, one object per request, lists walked from end to end.
+
+Written from docs/explanation/engine.md and the docstring of `StepCost` alone, to have something to compare the compiled kernel with.
+Slow on purpose: no jumps, no counters that a scan of a list could give. Without prefix caching.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+
+import simpy
+
+from sim.engine.deployment import EngineLimits, StepCost
+
+
+@dataclass(frozen=True)
+class Rules:
+    """The rules of engine.md; another value is a deliberate mistake that the comparison with the kernel must notice."""
+
+    arrivals_before_step_ends: bool = True
+    block_tokens: int = 16
+    decode_block_slack: int = 0  # a decode asks for a block when (computed + slack) is a multiple of 16
+    victim: str = "last admitted"  # or "oldest"
+    preempted_go_to: str = "front"  # or "end"
+    admit_after_preemption: bool = False
+    overtaking: bool = False
+    route_ties_to: str = "lowest"  # or "highest"
+    watermark_rounds: str = "down"  # or "up"
+
+
+THE_RULES = Rules()
+
+
+@dataclass(eq=False)
+class Sequence:
+    """A request inside a replica; times are those of the replica, without the network."""
+
+    index: int
+    input_tokens: int
+    output_tokens: int
+    generated: int = 0
+    target: int = 0
+    computed: int = 0
+    blocks: int = 0
+    first_ps: int = -1
+    finish_ps: int = -1
+    preemptions: int = 0
+
+    def __post_init__(self) -> None:
+        self.target = self.input_tokens
+
+    @property
+    def is_partial(self) -> bool:
+        return self.computed < self.target
+
+
+@dataclass(frozen=True)
+class Step:
+    """What one step computes: the decodes, and (sequence, tokens) of each prefill chunk."""
+
+    decodes: list[Sequence]
+    chunks: list[tuple[Sequence, int]]
+
+    def duration_ps(self, cost: StepCost) -> int:
+        """`StepCost`, spelled out: base[T] + sequence * n + context[D] * S + pair * P + prefill_context * C."""
+        tokens = len(self.decodes) + sum(c for _, c in self.chunks)
+        sequences = len(self.decodes) + len(self.chunks)
+        context = sum(seq.computed + 1 for seq in self.decodes)
+        pairs = sum(c * seq.computed + c * (c + 1) // 2 for seq, c in self.chunks)
+        prefill_context = sum(seq.computed + c for seq, c in self.chunks)
+        return (
+            int(cost.base_ps[tokens])
+            + cost.sequence_ps * sequences
+            + int(cost.context_ps[len(self.decodes)]) * context
+            + cost.pair_ps * pairs
+            + cost.prefill_context_ps * prefill_context
+        )
+
+
+class Replica:
+    """One scheduler loop. `arrive` hands it a sequence; `on_finish` is called for each one that ends."""
+
+    def __init__(
+        self,
+        env: simpy.Environment,
+        cost: StepCost,
+        kv_blocks: int,
+        limits: EngineLimits,
+        on_finish: Callable[[Sequence], None] = lambda seq: None,
+        rules: Rules = THE_RULES,
+    ) -> None:
+        self.env, self.cost, self.kv_blocks, self.limits = env, cost, kv_blocks, limits
+        self.on_finish, self.rules = on_finish, rules
+        share = limits.watermark * kv_blocks
+        self.watermark_blocks = int(share) if rules.watermark_rounds == "down" else -int(-share // 1)
+        self.waiting: list[Sequence] = []
+        self.running: list[Sequence] = []
+        self.steps = 0
+        self.busy_ps = 0
+        self.preemptions = 0
+        self.partial_preemptions = 0
+        self.computed_tokens = 0
+        self.history: list[tuple[int, int]] = []  # start and end of each step
+        self.wake = env.event()
+        env.process(self.run())
+
+    @property
+    def free(self) -> int:
+        return self.kv_blocks - sum(seq.blocks for seq in self.running)
+
+    def blocks_for(self, tokens: int) -> int:
+        return -(-tokens // self.rules.block_tokens)
+
+    def can_ever_hold(self, seq: Sequence) -> bool:
+        """Whether the last context of `seq` fits an empty replica."""
+        return self.blocks_for(seq.input_tokens + seq.output_tokens - 1) <= self.kv_blocks - self.watermark_blocks
+
+    def arrive(self, seq: Sequence) -> None:
+        self.waiting.append(seq)
+        if not self.wake.triggered:
+            self.wake.succeed()
+
+    def run(self) -> Generator[simpy.Event, None, None]:
+        while True:
+            if not self.waiting and not self.running:
+                self.wake = self.env.event()
+                yield self.wake
+            step = self.build()
+            start = int(self.env.now)
+            yield self.env.timeout(step.duration_ps(self.cost))
+            self.steps += 1
+            self.history.append((start, int(self.env.now)))
+            self.busy_ps += int(self.env.now) - start
+            self.apply(step)
+            assert self.free >= 0
+            assert all(not seq.is_partial for seq in self.running[:-1]), "only the last admitted sequence can be partial"
+
+    def build(self) -> Step:
+        """Decodes, then the partial sequence, then admissions."""
+        preempted = self.preemptions
+        decodes = self.take_decodes()
+        budget = self.limits.max_num_batched_tokens - len(decodes)
+        chunks: list[tuple[Sequence, int]] = []
+        unfinished = False
+        for seq in self.running:
+            if seq.is_partial:
+                c = min(seq.target - seq.computed, budget)
+                assert c >= 1
+                chunks.append((seq, c))
+                budget -= c
+                unfinished = seq.computed + c < seq.target
+        if not unfinished and (self.preemptions == preempted or self.rules.admit_after_preemption):
+            chunks += self.admit(budget)
+        return Step(decodes, chunks)
+
+    def take_decodes(self) -> list[Sequence]:
+        """The decodes of this step, oldest first, each with the block that its new token needs."""
+        decodes = []
+        for seq in [seq for seq in self.running if not seq.is_partial]:
+            if seq not in self.running:
+                continue  # preempted by an older one
+            if (seq.computed + self.rules.decode_block_slack) % self.rules.block_tokens == 0:
+                while self.free == 0 and seq in self.running:
+                    self.preempt(self.running[-1 if self.rules.victim == "last admitted" else 0])
+                if seq not in self.running:
+                    continue
+                seq.blocks += 1
+            decodes.append(seq)
+        return [seq for seq in decodes if seq in self.running]
+
+    def preempt(self, seq: Sequence) -> None:
+        self.running.remove(seq)
+        self.partial_preemptions += seq.is_partial
+        seq.blocks = 0
+        seq.computed = 0
+        seq.target = seq.input_tokens + seq.generated
+        seq.preemptions += 1
+        self.preemptions += 1
+        self.waiting.insert(0 if self.rules.preempted_go_to == "front" else len(self.waiting), seq)
+
+    def admit(self, budget: int) -> list[tuple[Sequence, int]]:
+        """Chunks of the sequences that leave the queue now, first come first served."""
+        chunks = []
+        for seq in list(self.waiting):
+            if len(self.running) >= self.limits.max_num_seqs or budget <= 0:
+                break
+            keep_free = self.watermark_blocks if self.running else 0
+            if self.blocks_for(seq.target) > self.free - keep_free:
+                if self.rules.overtaking:
+                    continue
+                break
+            self.waiting.remove(seq)
+            self.running.append(seq)
+            seq.blocks = self.blocks_for(seq.target)
+            c = min(seq.target, budget)
+            chunks.append((seq, c))
+            budget -= c
+        return chunks
+
+    def apply(self, step: Step) -> None:
+        """The effects of a step, all at its end."""
+        for seq in step.decodes:
+            seq.computed += 1
+            self.computed_tokens += 1
+            self.generate(seq)
+        for seq, c in step.chunks:
+            seq.computed += c
+            self.computed_tokens += c
+            if seq.computed == seq.target:
+                self.generate(seq)
+
+    def generate(self, seq: Sequence) -> None:
+        now = int(self.env.now)
+        seq.generated += 1
+        if seq.first_ps < 0:
+            seq.first_ps = now
+        if seq.generated == seq.output_tokens:
+            seq.finish_ps = now
+            seq.blocks = 0
+            self.running.remove(seq)
+            self.on_finish(seq)

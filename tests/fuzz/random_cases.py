@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from sim.engine.deployment import BLOCK_TOKENS, EngineLimits, StepCost
 from sim.fleet_records import Fleet, Pool
@@ -61,7 +62,7 @@ def _cost(rng: np.random.Generator, limits: EngineLimits) -> StepCost:
     """Constant steps (all ends tie with each other and with arrivals), or every term at odds with every other."""
     tokens, decodes = limits.max_num_batched_tokens + 1, limits.max_num_seqs + 1
     if rng.random() < 0.4:
-        base, context, other = np.full(tokens, 100), np.zeros(decodes), [0, 0, 0, 0]
+        base, context, other = np.full(tokens, 100), np.zeros(decodes, np.int64), [0, 0, 0, 0]
     elif rng.random() < 0.3:  # small numbers: many ties by chance
         base, context = rng.integers(1, 4, tokens), rng.integers(0, 2, decodes)
         other = rng.integers(0, 2, 4).tolist()
@@ -85,7 +86,7 @@ def _requests(rng: np.random.Generator, n: int, step_ps: int, kv_blocks: int) ->
     return requests_of(rows, rng.integers(0, 3, n).tolist())
 
 
-def _arrivals(rng: np.random.Generator, n: int, step_ps: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+def _arrivals(rng: np.random.Generator, n: int, step_ps: int) -> npt.NDArray[np.int64]:
     """A burst at 0, arrivals on a grid of steps, arrivals anywhere, or bursts with quiet time between them."""
     shape = rng.choice(["burst", "grid", "anywhere", "bursts"])
     if shape == "burst":

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 import simpy
+from simpy.core import EventPriority
 
 from sim.fleet_records import Fleet, Pool, Status
 from sim.traffic.columns import Requests
@@ -58,7 +59,7 @@ def simulate_plainly(fleet: Fleet, requests: Requests, end_ps: int | None = None
     """What `sim.fleet.simulate` must answer for a fleet of pools whose shares are all 0 or 1 (so that no draw is needed).
 
     Pools meet in nothing but the split of the classes, so each runs on its own clock. With `end_ps` everything up to and
-    including that instant at the clients happens, also the start of a step at it.
+    including that instant happens on the pool's clock, also the start of a step at it.
     """
     n = len(requests)
     log = OracleLog([-1] * n, [-1] * n, [int(Status.IN_FLIGHT)] * n, [-1] * n, [-1] * n, [0] * n)
@@ -96,7 +97,7 @@ def run_pool(log: OracleLog, requests: Requests, target: int, pool: Pool, router
     for index in range(len(requests)):
         if log.target[index] == target:
             schedule_arrival(env, int(requests.arrival_ps[index]), partial(route, index), rules)
-    while env.peek() < float("inf") and (end_ps is None or env.peek() <= end_ps - shift_ps):
+    while env.peek() < float("inf") and (end_ps is None or env.peek() <= end_ps):
         env.step()
     collect(log, sequences, front.replicas, shift_ps)
 
@@ -106,7 +107,8 @@ def schedule_arrival(env: simpy.Environment, at_ps: int, arrive: Callable[[], No
     event = env.event()
     event._ok, event._value = True, None
     event.callbacks.append(lambda _: arrive())
-    env.schedule(event, priority=0 if rules.arrivals_before_step_ends else 2, delay=at_ps)
+    priority = EventPriority(0 if rules.arrivals_before_step_ends else 2)
+    env.schedule(event, priority, delay=at_ps)
 
 
 def collect(log: OracleLog, sequences: list[Sequence], replicas: list[Replica], shift_ps: int) -> None:

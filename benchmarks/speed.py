@@ -139,7 +139,8 @@ def main() -> None:
         print(json.dumps({"results": [asdict(speed) for speed in speeds]}))
         return
     for speed in speeds:
-        print(f"{speed.name:22} {speed.requests:>9,} requests {speed.cpu_s:7.2f} CPU s {speed.requests_per_cpu_s:>10,}/s {speed.peak_mb:7.0f} MB")
+        rate = f"{speed.cpu_s:7.2f} CPU s {speed.requests_per_cpu_s:>10,}/s"
+        print(f"{speed.name:22} {speed.requests:>10,} requests {rate} {speed.peak_mb:7.0f} MB")
 
 
 if __name__ == "__main__":

@@ -110,8 +110,9 @@ def simulate(
     """Log and totals of `requests` served by `fleet`.
 
     Without `end_ps` the run ends when everything has ended. With it, what a target does at `end_ps` still counts (its shift
-    by network and tokenising comes on top); requests that are open then, or arrive later, are IN_FLIGHT. `event_per_arrival=False` keeps arrivals of pools that no overflow
-    watches inside the kernel: several times as fast, with the same result to the last byte.
+    by network and tokenising comes on top); requests that are open then, or arrive later, are IN_FLIGHT.
+    `event_per_arrival=False` keeps arrivals of pools that no overflow watches inside the kernel: several times as fast,
+    with the same result to the last byte.
     Errors: InputError for a fleet or traffic that makes no sense; SimulationError when a law is broken.
     """
     check_fleet(fleet, requests)

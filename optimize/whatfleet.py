@@ -14,7 +14,7 @@ from sim.fleet import simulate
 from optimize.loads import saturated_load_s
 from optimize.relay_terms import may_serve
 from optimize.verify import HOUR_S, WARMUP_S
-from sim.catalog.loader import nearest
+from sim.catalog.check import nearest
 from sim.engine.deployment import PS, Deployment, EngineLimits
 from sim.engine.memory import kv_blocks
 from sim.engine.step_cost import step_cost

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 import simpy
-from simpy.core import EventPriority
+from simpy.events import EventPriority
 
 from sim.fleet_records import Fleet, Pool, Status
 from sim.traffic.columns import Requests

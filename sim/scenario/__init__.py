@@ -11,9 +11,7 @@ from sim.scenario.records import Scenario
 __all__ = ["load_scenario", "scenario_schema"]
 
 
-def load_scenario(
-    path: Path, overrides: Sequence[str] = (), seed: int | None = None, catalog: Catalog | None = None
-) -> Scenario:
+def load_scenario(path: Path, overrides: Sequence[str] = (), seed: int | None = None, catalog: Catalog | None = None) -> Scenario:
     """The scenario in `path` with `--set` texts applied; see `sim.scenario.loader`. Raises InputError with all problems."""
     from sim.scenario import (
         loader,

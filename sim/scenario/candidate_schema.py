@@ -28,21 +28,13 @@ def fact(meaning: str, unit: str = "", required: bool = False) -> Any:
 class OfferSpec(Keys):
     """A GPU host at a price. With the name of a catalogue row, only what differs; else a new row."""
 
-    name: Name = Field(
-        description="catalogue row, or a name of your own", json_schema_extra={"example": "aws.g6e.xlarge"}
-    )
-    gpu: GpuName | None = fact(
-        "GPU type of the catalogue; not needed with `measured_capacity`", required=True
-    )
+    name: Name = Field(description="catalogue row, or a name of your own", json_schema_extra={"example": "aws.g6e.xlarge"})
+    gpu: GpuName | None = fact("GPU type of the catalogue; not needed with `measured_capacity`", required=True)
     usd_per_hour: Amount | None = fact("price of the whole host", "USD/h", required=True)
     gpus: Annotated[int, Field(ge=1, le=64)] | None = fact("GPUs in the host; new row: 1", "GPUs")
-    term: Literal["on_demand", "reserved_1y", "reserved_3y", "spot", "owned"] | None = fact(
-        "new row: on_demand"
-    )
+    term: Literal["on_demand", "reserved_1y", "reserved_3y", "spot", "owned"] | None = fact("new row: on_demand")
     elastic: bool | None = fact("true: may follow the hour, billed only while it runs; new row: false")
-    stock: Annotated[int, Field(ge=0, le=10**6)] | None = fact(
-        "most hosts that can be had; new row: no limit", "hosts"
-    )
+    stock: Annotated[int, Field(ge=0, le=10**6)] | None = fact("most hosts that can be had; new row: no limit", "hosts")
     boot_s: Amount | None = fact("order to first request; new row: 300", "s")
     provider: Text | None = fact("who sells it")
     region: Text | None = fact("where it stands")
@@ -53,15 +45,11 @@ class OfferSpec(Keys):
 class RelaySpec(Keys):
     """A remote API endpoint. With the name of a catalogue row, only what differs; else a new row."""
 
-    name: Name = Field(
-        description="catalogue row, or a name of your own", json_schema_extra={"example": "my-relay"}
-    )
+    name: Name = Field(description="catalogue row, or a name of your own", json_schema_extra={"example": "my-relay"})
     model: Name | None = fact("model that it serves", required=True)
     usd_per_mtok_input: Amount | None = fact("price of input tokens", "USD/million tokens", required=True)
     usd_per_mtok_output: Amount | None = fact("price of output tokens", "USD/million tokens", required=True)
-    usd_per_mtok_cached: Amount | None = fact(
-        "price of cached input tokens; new row: no discount", "USD/million tokens"
-    )
+    usd_per_mtok_cached: Amount | None = fact("price of cached input tokens; new row: no discount", "USD/million tokens")
     ttft_p50_s: Positive | None = fact("median time to first token", "s", required=True)
     ttft_sigma: Annotated[float, Field(ge=0, le=3)] | None = fact("sigma of log(TTFT); new row: 0.38")
     tokens_per_s: Positive | None = fact("median speed of one answer", "tokens/s", required=True)
@@ -71,14 +59,10 @@ class RelaySpec(Keys):
     tpm: Positive | None = fact("account limit; new row: none", "tokens/minute")
     negotiable: bool | None = fact("true: the limits can be raised; the plan says what it needs")
     max_context: Count | None = fact("longest prompt plus answer", "tokens")
-    cache_min_prefix: Annotated[int, Field(ge=0, le=10**7)] | None = fact(
-        "shortest prefix that is cached", "tokens"
-    )
+    cache_min_prefix: Annotated[int, Field(ge=0, le=10**7)] | None = fact("shortest prefix that is cached", "tokens")
     error_share: Share | None = fact("part of calls that fail", "0..1")
     residency: list[Text] | None = fact("regions whose data it may hold")
-    grade: Literal["quote", "contract", "list", "claimed"] | None = fact(
-        "how firm the price is; new row: quote"
-    )
+    grade: Literal["quote", "contract", "list", "claimed"] | None = fact("how firm the price is; new row: quote")
     note: Text | None = fact("for readers")
 
 
@@ -86,21 +70,15 @@ def _entry(value: Any) -> str:
     return "«name»" if isinstance(value, str) else "«row»"
 
 
-OfferEntry = Annotated[
-    Annotated[Name, Tag("«name»")] | Annotated[OfferSpec, Tag("«row»")], Discriminator(_entry)
-]
-RelayEntry = Annotated[
-    Annotated[Name, Tag("«name»")] | Annotated[RelaySpec, Tag("«row»")], Discriminator(_entry)
-]
+OfferEntry = Annotated[Annotated[Name, Tag("«name»")] | Annotated[OfferSpec, Tag("«row»")], Discriminator(_entry)]
+RelayEntry = Annotated[Annotated[Name, Tag("«name»")] | Annotated[RelaySpec, Tag("«row»")], Discriminator(_entry)]
 TensorParallel = Annotated[int, Field(ge=1, le=64)]
 
 
 class Candidates(Keys):
     """What may be bought. A list that is absent means every row of the catalogue; an empty list means none."""
 
-    offers: list[OfferEntry] | None = Field(
-        default=None, description="GPU hosts; absent: all of the catalogue"
-    )
+    offers: list[OfferEntry] | None = Field(default=None, description="GPU hosts; absent: all of the catalogue")
     relays: list[RelayEntry] | None = Field(
         default=None, description="relays; absent: all of the catalogue (none with `measured_capacity`)"
     )

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from sim.catalog.records import Catalog
+from sim.engine.deployment import EngineLimits
 from sim.scenario.document import Path, Problems, nearest, shown
 
 SHARE_TOLERANCE = 1e-6
@@ -39,13 +41,14 @@ def _dicts(items: Any) -> list[tuple[int, dict[str, Any]]]:
     return [(index, each) for index, each in enumerate(items) if isinstance(each, dict)]
 
 
-def _number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+def _number(value: Any) -> float:
+    """The value, NaN where it is no number."""
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else math.nan
 
 
 def _shares(problems: Problems, classes: list[tuple[int, dict[str, Any]]]) -> None:
-    shares = [each.get("share") for _, each in classes]
-    if not shares or not all(_number(share) and 0 < share <= 1 for share in shares):
+    shares = [_number(each.get("share")) for _, each in classes]
+    if not shares or not all(0 < share <= 1 for share in shares):
         return
     total = sum(shares)
     if abs(total - 1) > SHARE_TOLERANCE:
@@ -81,9 +84,7 @@ def _own_hosts(problems: Problems, path: Path, each: dict[str, Any], catalog: Ca
         problems.add((*path, "models"), f"none can be self-hosted; {nearest(named[0], catalog.models)}")
 
 
-def _entries(
-    problems: Problems, kind: str, candidates: dict[str, Any], known: set[str], new: tuple[str, ...]
-) -> None:
+def _entries(problems: Problems, kind: str, candidates: dict[str, Any], known: set[str], new: tuple[str, ...]) -> None:
     entries = candidates.get(kind)
     if not isinstance(entries, list):
         return
@@ -107,16 +108,10 @@ def _entries(
 def _engine(problems: Problems, engine: Any) -> None:
     if not isinstance(engine, dict):
         return
-    tokens, seqs = engine.get("max_num_batched_tokens"), engine.get("max_num_seqs")
-    if _number(tokens) or _number(seqs):
-        tokens = tokens if _number(tokens) else 2048
-        seqs = seqs if _number(seqs) else 256
-        if tokens < seqs:
-            path = (
-                "engine",
-                "max_num_batched_tokens" if "max_num_batched_tokens" in engine else "max_num_seqs",
-            )
-            problems.add(
-                path,
-                f"{tokens} batched tokens are fewer than {seqs} sequences; write max_num_batched_tokens >= max_num_seqs",
-            )
+    defaults = EngineLimits()
+    tokens = _number(engine.get("max_num_batched_tokens", defaults.max_num_batched_tokens))
+    seqs = _number(engine.get("max_num_seqs", defaults.max_num_seqs))
+    if tokens < seqs:
+        key = "max_num_batched_tokens" if "max_num_batched_tokens" in engine else "max_num_seqs"
+        text = f"{tokens:g} batched tokens are fewer than {seqs:g} sequences; write max_num_batched_tokens >= max_num_seqs"
+        problems.add(("engine", key), text)

@@ -70,9 +70,7 @@ def dotted(path: Iterable[str | int]) -> str:
 
 def printable(text: str, limit: int = 60) -> str:
     """`text` on one line without control characters or lone surrogates, cut after `limit` characters."""
-    clean = "".join(
-        c if c.isprintable() else c.encode("unicode_escape", "backslashreplace").decode() for c in text
-    )
+    clean = "".join(c if c.isprintable() else c.encode("unicode_escape", "backslashreplace").decode() for c in text)
     return clean if len(clean) <= limit else clean[: limit - 3] + "..."
 
 

@@ -24,9 +24,7 @@ SCALE = {
     "g": 1e9,
     "b": 1e9,
 }
-NUMBER = re.compile(
-    r"[$€£]?\s*([+-]?\d[\d_, ]*(?:\.\d+)?(?:e[+-]?\d+)?)\s*([a-z%]*)(?:\s*/\s*[a-z]+)?", re.IGNORECASE
-)
+NUMBER = re.compile(r"[$€£]?\s*([+-]?\d[\d_, ]*(?:\.\d+)?(?:e[+-]?\d+)?)\s*([a-z%]*)(?:\s*/\s*[a-z]+)?", re.IGNORECASE)
 KINDS = {
     "bool": "true or false",
     "string": "text",
@@ -79,9 +77,7 @@ def _sentence(kind: str, value: Any, context: Mapping[str, Any], path: Path) -> 
     if kind == "literal_error":
         return f"is none of the choices; write {context['expected'].replace(chr(39), '')}"
     if kind in ("too_short", "too_long"):
-        few, bound = (
-            ("few", context["min_length"]) if kind == "too_short" else ("many", context["max_length"])
-        )
+        few, bound = ("few", context["min_length"]) if kind == "too_short" else ("many", context["max_length"])
         return f"has too {few} entries ({context['actual_length']}); write {'at least' if few == 'few' else 'at most'} {bound}"
     wanted = KINDS.get(kind.removesuffix("_type").removesuffix("_attributes"))
     if wanted == "text" and isinstance(value, int | float) and not isinstance(value, bool):

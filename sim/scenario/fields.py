@@ -34,6 +34,11 @@ class Known:
     measured: bool = False  # capacities come from the user's own file: GPUs and models need not be known
 
 
+def _known(info: ValidationInfo) -> Known:
+    assert isinstance(info.context, Known)
+    return info.context
+
+
 def wrong(text: str) -> NoReturn:
     """Refuse the value at hand; `text` continues a sentence that begins with the quoted value."""
     raise PydanticCustomError("said", "{text}", {"text": text})
@@ -48,7 +53,7 @@ def known_name(kind: str, names: Callable[[Known], Iterable[str]]) -> Callable[[
     """A validator: the text is one of `names`, else the message says the nearest ones."""
 
     def check(value: str, info: ValidationInfo) -> str:
-        known = set(names(info.context))
+        known = set(names(_known(info)))
         if value not in known:
             wrong(f"is no {kind}; {nearest(value, known)}")
         return value
@@ -75,7 +80,7 @@ def _not_empty(value: str) -> str:
 
 
 def _model(value: str, info: ValidationInfo) -> str:
-    known: Known = info.context
+    known = _known(info)
     if known.measured:
         return _identifier(value)
     names = set(known.catalog.models) | known.relay_models
@@ -95,12 +100,8 @@ Text = Annotated[str, AfterValidator(_text)]
 FileName = Annotated[str, AfterValidator(_not_empty)]
 GpuName = Annotated[str, AfterValidator(known_name("GPU of the catalogue", lambda known: known.catalog.gpus))]
 ModelName = Annotated[str, AfterValidator(_model)]
-WeightsName = Annotated[
-    str, AfterValidator(known_name("weight format", lambda known: known.catalog.weight_formats))
-]
-CurrencyName = Annotated[
-    str, AfterValidator(known_name("currency with a rate", lambda known: {"USD", *known.catalog.fx_usd}))
-]
+WeightsName = Annotated[str, AfterValidator(known_name("weight format", lambda known: known.catalog.weight_formats))]
+CurrencyName = Annotated[str, AfterValidator(known_name("currency with a rate", lambda known: {"USD", *known.catalog.fx_usd}))]
 TokenShape = Annotated[str, AfterValidator(known_name("token shape", lambda known: shapes.load().tokens))]
 
 
@@ -190,16 +191,12 @@ def _law(value: Any) -> Tokens:
         if isinstance(value, _Lognormal):
             mu, sigma = value.lognormal
             if not (0 <= mu <= 14 and 0 < sigma <= 4):
-                wrong_alone(
-                    "lognormal needs [mu 0..14, sigma above 0 to 4] of log(tokens); write for example [5.5, 1.0]"
-                )
+                wrong_alone("lognormal needs [mu 0..14, sigma above 0 to 4] of log(tokens); write for example [5.5, 1.0]")
             return tokens.lognormal(mu, sigma)
         if isinstance(value, _Weibull):
             shape, scale = value.weibull
             if not (0.3 <= shape <= 50 and 1 <= scale <= 1e6):
-                wrong_alone(
-                    "weibull needs [shape 0.3..50, scale 1..1e6 tokens]; write for example [1.39, 305]"
-                )
+                wrong_alone("weibull needs [shape 0.3..50, scale 1..1e6 tokens]; write for example [1.39, 305]")
             return tokens.weibull(shape, scale)
         given = {quantile_of(key): x for key, x in value.items() if key != "mean"}
         return tokens.summary(given, value.get("mean"))

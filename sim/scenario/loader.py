@@ -24,9 +24,7 @@ from sim.scenario.schema import ScenarioSpec
 from sim.scenario.yaml_text import read_document, read_text
 
 
-def load_scenario(
-    path: Path, overrides: Sequence[str] = (), seed: int | None = None, catalog: Catalog | None = None
-) -> Scenario:
+def load_scenario(path: Path, overrides: Sequence[str] = (), seed: int | None = None, catalog: Catalog | None = None) -> Scenario:
     """The scenario in `path`, checked and resolved against `catalog` (default: the one that comes with the package).
 
     `overrides` are `--set` texts, applied in order: `key.path=value`, the value in YAML; entries of a list by number or
@@ -49,13 +47,9 @@ def load_scenario(
     if applied or problems.found:
         raise InputError([*problems.lines(), *applied])
     assert spec is not None
-    scenario = resolve(
-        spec, catalog, path, spec.seed if seed is None else seed, _digest(document, path, seed)
-    )
+    scenario = resolve(spec, catalog, path, spec.seed if seed is None else seed, _digest(document, path, seed))
     if scenario.measured_capacity is not None:
-        read_measured_capacity(
-            scenario
-        )  # its faults are the scenario's faults: told now, not after a minute of work
+        read_measured_capacity(scenario)  # its faults are the scenario's faults: told now, not after a minute of work
     return scenario
 
 
@@ -72,12 +66,8 @@ def _known(document: Document, catalog: Catalog) -> Known:
     candidates = document.data.get("candidates")
     candidates = candidates if isinstance(candidates, dict) else {}
     relays = candidates.get("relays")
-    written = (
-        [each.get("model") for each in relays if isinstance(each, dict)] if isinstance(relays, list) else []
-    )
-    models = {relay.model for relay in catalog.relays.values()} | {
-        each for each in written if isinstance(each, str)
-    }
+    written = [each.get("model") for each in relays if isinstance(each, dict)] if isinstance(relays, list) else []
+    models = {relay.model for relay in catalog.relays.values()} | {each for each in written if isinstance(each, str)}
     return Known(catalog, frozenset(models), measured=candidates.get("measured_capacity") is not None)
 
 
@@ -86,9 +76,7 @@ def _check_files(problems: Problems, spec: ScenarioSpec, folder: Path) -> None:
     named.append((("traffic", "log"), getattr(spec.traffic, "log", None)))
     for place, name in named:
         if name is not None and not _is_file(folder / name):
-            problems.add(
-                place, f'"{printable(name)}" is no file in {folder}; write its path relative to the scenario'
-            )
+            problems.add(place, f'"{printable(name)}" is no file in {folder}; write its path relative to the scenario')
 
 
 def _is_file(path: Path) -> bool:

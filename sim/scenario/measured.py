@@ -41,18 +41,12 @@ def read_measured_capacity(scenario: Scenario) -> tuple[MeasuredRate, ...]:
     header = [cell.strip() for cell in table[0][1]] if table else []
     lacking = [column for column in NEEDED if column not in header]
     if lacking:
-        raise InputError(
-            f"{name}:1: has no column {', '.join(lacking)}; write the header offer,class,rate_rps[,pool_size]"
-        )
-    reader = _Rows(
-        name, {offer.id for offer in scenario.offers}, {each.name for each in scenario.request_classes}
-    )
+        raise InputError(f"{name}:1: has no column {', '.join(lacking)}; write the header offer,class,rate_rps[,pool_size]")
+    reader = _Rows(name, {offer.id for offer in scenario.offers}, {each.name for each in scenario.request_classes})
     for number, row in table[1:]:
         reader.read(number, header, row)
     for offer in sorted(reader.offers - {row.offer for row in reader.rows}):
-        reader.problems.append(
-            f'{name}: offer "{offer}" has no row; write its rates, 0 where it cannot serve'
-        )
+        reader.problems.append(f'{name}: offer "{offer}" has no row; write its rates, 0 where it cannot serve')
     if reader.problems:
         raise InputError(reader.problems)
     return tuple(reader.rows)
@@ -70,9 +64,7 @@ class _Rows:
     def read(self, number: int, header: list[str], cells: list[str]) -> None:
         before = len(self.problems)
         if len(cells) != len(header):
-            self._wrong(
-                number, "row", f"has {len(cells)} cells, the header {len(header)}; write one per column"
-            )
+            self._wrong(number, "row", f"has {len(cells)} cells, the header {len(header)}; write one per column")
             return
         row = {column: cell.strip() for column, cell in zip(header, cells, strict=True)}
         self._known(number, "offer", row["offer"], self.offers)
@@ -89,9 +81,7 @@ class _Rows:
 
     def _known(self, number: int, column: str, name: str, known: Iterable[str]) -> None:
         if name not in known:
-            self._wrong(
-                number, column, f"{shown(name)} is no {column} of the scenario; {nearest(name, known)}"
-            )
+            self._wrong(number, column, f"{shown(name)} is no {column} of the scenario; {nearest(name, known)}")
 
     def _number(self, number: int, column: str, text: str, least: float) -> float:
         try:

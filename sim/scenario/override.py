@@ -43,7 +43,8 @@ def _is_number(text: str) -> bool:
 
 def _descend(document: Document, parts: list[str], origin: str) -> tuple[Any, Path]:
     """The mapping or list that `parts` lead to; mappings that do not exist yet are made."""
-    holder, path = document.data, ()
+    holder: Any = document.data
+    path: Path = ()
     for part in parts:
         if isinstance(holder, list):
             index = _index(holder, part, path, origin)

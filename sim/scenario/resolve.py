@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import Any, cast
 
 from sim.catalog.records import Catalog, Offer, Relay, Source
 from sim.scenario import shapes
@@ -19,6 +20,7 @@ from sim.scenario.records import (
     Scenario,
     Slo,
     SyntheticTraffic,
+    Tokens,
 )
 from sim.scenario.schema import (
     ClassSpec,
@@ -63,9 +65,7 @@ def resolve(spec: ScenarioSpec, catalog: Catalog, path: Path, seed: int, digest:
     )
 
 
-def _traffic(
-    spec: UserTraffic | RateTraffic | ReplayTraffic, folder: Path
-) -> SyntheticTraffic | ConstantTraffic | LogTraffic:
+def _traffic(spec: UserTraffic | RateTraffic | ReplayTraffic, folder: Path) -> SyntheticTraffic | ConstantTraffic | LogTraffic:
     if isinstance(spec, ReplayTraffic):
         return LogTraffic(folder / spec.log, spec.scale)
     if isinstance(spec, RateTraffic):
@@ -82,11 +82,9 @@ def _request_class(spec: ClassSpec, policy: PolicySpec) -> RequestClass:
         share=spec.share,
         kind=spec.kind,
         task=spec.task,
-        input_tokens=spec.input_tokens,
-        conversation=Conversation(talk.system_prompt_tokens, talk.user_tokens, talk.history_cap_tokens)
-        if talk
-        else None,
-        output_tokens=spec.output_tokens,
+        input_tokens=cast("Tokens | None", spec.input_tokens),  # the validator has made laws of all forms
+        conversation=Conversation(talk.system_prompt_tokens, cast(Tokens, talk.user_tokens), talk.history_cap_tokens) if talk else None,
+        output_tokens=cast(Tokens, spec.output_tokens),
         models=tuple(dict.fromkeys(spec.models)),
         slo=_slos(spec.slo),
         data_residency=tuple(spec.data_residency or policy.data_residency),
@@ -112,10 +110,7 @@ def resolve_offers(candidates: Candidates, catalog: Catalog, path: Path) -> tupl
     """Rows in the order of the file; with measured capacity, an offer without `gpu` carries its own name there."""
     if candidates.offers is None:
         return tuple(catalog.offers.values())
-    return tuple(
-        _offer(OfferSpec(name=entry) if isinstance(entry, str) else entry, catalog, path)
-        for entry in candidates.offers
-    )
+    return tuple(_offer(OfferSpec(name=entry) if isinstance(entry, str) else entry, catalog, path) for entry in candidates.offers)
 
 
 def _offer(spec: OfferSpec, catalog: Catalog, path: Path) -> Offer:
@@ -125,7 +120,7 @@ def _offer(spec: OfferSpec, catalog: Catalog, path: Path) -> Offer:
     if spec.name in catalog.offers:
         row = catalog.offers[spec.name]
         return replace(row, **given, source=_source(path, row.source)) if given else row
-    defaults = {"provider": spec.name, "gpu": spec.name, "gpus": 1, "term": "on_demand"}
+    defaults: dict[str, Any] = {"provider": spec.name, "gpu": spec.name, "gpus": 1, "term": "on_demand"}
     return Offer(id=spec.name, source=_source(path), **(defaults | given))
 
 
@@ -133,10 +128,7 @@ def resolve_relays(candidates: Candidates, catalog: Catalog, path: Path) -> tupl
     """Rows in the order of the file; all of the catalogue where the file has no list and no measured capacity."""
     if candidates.relays is None:
         return () if candidates.measured_capacity else tuple(catalog.relays.values())
-    return tuple(
-        _relay(RelaySpec(name=entry) if isinstance(entry, str) else entry, catalog, path)
-        for entry in candidates.relays
-    )
+    return tuple(_relay(RelaySpec(name=entry) if isinstance(entry, str) else entry, catalog, path) for entry in candidates.relays)
 
 
 def _relay(spec: RelaySpec, catalog: Catalog, path: Path) -> Relay:
@@ -150,7 +142,7 @@ def _relay(spec: RelaySpec, catalog: Catalog, path: Path) -> Relay:
         latency = {"ttft_p50_s", "ttft_sigma", "tokens_per_s", "tokens_sigma"} & set(given)
         latency_source = _source(path, row.latency_source) if latency else row.latency_source
         return replace(row, **given, source=_source(path, row.source), latency_source=latency_source)
-    defaults = {
+    defaults: dict[str, Any] = {
         "vendor": spec.name,
         "usd_per_mtok_cached": None,
         "ttft_sigma": WIDEST_STEADY_TTFT_SIGMA,
@@ -174,9 +166,7 @@ def _warnings(spec: ScenarioSpec, offers: tuple[Offer, ...], relays: tuple[Relay
     for key in ("allow", "deny"):
         for pattern in getattr(spec.policy, key):
             if not any(fnmatchcase(name, pattern) for name in names):
-                found.append(
-                    f'policy.{key}: "{pattern}" matches no offer, relay, provider or vendor of this scenario'
-                )
+                found.append(f'policy.{key}: "{pattern}" matches no offer, relay, provider or vendor of this scenario')
     served = {relay.model for relay in relays}
     for each in spec.request_classes:
         if not offers and not served & set(each.models):

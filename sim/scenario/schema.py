@@ -59,15 +59,9 @@ class UserTraffic(Keys):
     conversations_per_user: Positive = key("conversations that a user starts a day", "1/day", 3.0)
     turns_per_conversation: PeakFactor = key("mean requests in a conversation", "requests", 2.5)
     day_shape: DayShape = key("name of a shape, or 24 weights", "", "consumer_chat", default="consumer_chat")
-    weekend_factor: Annotated[float, Field(ge=0, le=10)] = key(
-        "volume of a weekend day / weekday", "", default=1.0
-    )
-    peak_minute_factor: PeakFactor = key(
-        "busiest minute / mean of the busiest hour; relay limits see it", "", default=1.17
-    )
-    minute_noise_cv: Noise = key(
-        "coefficient of variation of the rate from minute to minute", "", default=0.07
-    )
+    weekend_factor: Annotated[float, Field(ge=0, le=10)] = key("volume of a weekend day / weekday", "", default=1.0)
+    peak_minute_factor: PeakFactor = key("busiest minute / mean of the busiest hour; relay limits see it", "", default=1.17)
+    minute_noise_cv: Noise = key("coefficient of variation of the rate from minute to minute", "", default=0.07)
     think_time_median_s: Positive = key("median wait between answer and next turn", "s", default=73.7)
     think_time_sigma: Annotated[float, Field(ge=0, le=5)] = key("sigma of log(think time)", "", default=1.4)
 
@@ -77,17 +71,13 @@ class RateTraffic(Keys):
 
     rate_rps: Positive = key("requests of all classes together", "requests/s", 5)
     peak_minute_factor: PeakFactor = key("busiest minute / mean; relay limits see it", "", default=1.0)
-    minute_noise_cv: Noise = key(
-        "coefficient of variation of the rate from minute to minute", "", default=0.07
-    )
+    minute_noise_cv: Noise = key("coefficient of variation of the rate from minute to minute", "", default=0.07)
 
 
 class ReplayTraffic(Keys):
     """Replay of a request log."""
 
-    log: FileName = key(
-        "request log (CSV, plain or .gz), relative to the scenario file", "", "requests.csv.gz"
-    )
+    log: FileName = key("request log (CSV, plain or .gz), relative to the scenario file", "", "requests.csv.gz")
     scale: Positive = key("multiplies the rate of the log", "", default=1.0)
 
 
@@ -98,9 +88,7 @@ def _traffic_form(value: Any) -> str | None:
 
 
 Traffic = Annotated[
-    Annotated[UserTraffic, Tag("«users»")]
-    | Annotated[RateTraffic, Tag("«rate»")]
-    | Annotated[ReplayTraffic, Tag("«log»")],
+    Annotated[UserTraffic, Tag("«users»")] | Annotated[RateTraffic, Tag("«rate»")] | Annotated[ReplayTraffic, Tag("«log»")],
     Discriminator(
         _traffic_form,
         custom_error_type="form",
@@ -136,17 +124,11 @@ class ClassSpec(Keys):
     kind: Literal["chat", "embedding", "batch"] = key("kind of request", "", default="chat")
     task: Text = key("what it is for, in your words", "", default="")
     input_tokens: TokenLaw | None = key("prompt length; or write `conversation`", "tokens", 500, default=None)
-    conversation: ConversationSpec | None = key(
-        "a prompt that grows by turn; or write `input_tokens`", "", default=None
-    )
+    conversation: ConversationSpec | None = key("a prompt that grows by turn; or write `input_tokens`", "", default=None)
     output_tokens: TokenLaw = key("answer length", "tokens", 200)
-    models: Annotated[list[ModelName], Field(min_length=1)] = key(
-        "models that may answer", "", ["llama-3.1-8b"]
-    )
+    models: Annotated[list[ModelName], Field(min_length=1)] = key("models that may answer", "", ["llama-3.1-8b"])
     slo: SloSpec = key("the latency promise", "", {"ttft": {"p95": 1.0}}, default_factory=SloSpec)
-    data_residency: list[Text] = key(
-        "regions that may hold the data; empty: anywhere", "", default_factory=list
-    )
+    data_residency: list[Text] = key("regions that may hold the data; empty: anywhere", "", default_factory=list)
     self_hosted_only: bool = key("true: never sent to a relay", "", default=False)
 
 
@@ -173,19 +155,11 @@ class PolicySpec(Keys):
         "",
         default_factory=list,
     )
-    deny: list[Text] = key(
-        "never these offers, relays, providers or vendors (`*` matches anything)", "", default_factory=list
-    )
+    deny: list[Text] = key("never these offers, relays, providers or vendors (`*` matches anything)", "", default_factory=list)
     trust_claims: bool = key("use rows whose price is only claimed by the seller", "", default=False)
-    limits_negotiable: bool = key(
-        "false: every relay limit is hard, also those marked negotiable", "", default=True
-    )
-    network_s: Annotated[float, Field(ge=0, le=10)] = key(
-        "round trip between client and pool", "s", default=0.02
-    )
-    safety: Annotated[float, Field(ge=0, le=0.9)] = key(
-        "capacity is planned at (1 - safety) of what was measured", "0..1", default=0.03
-    )
+    limits_negotiable: bool = key("false: every relay limit is hard, also those marked negotiable", "", default=True)
+    network_s: Annotated[float, Field(ge=0, le=10)] = key("round trip between client and pool", "s", default=0.02)
+    safety: Annotated[float, Field(ge=0, le=0.9)] = key("capacity is planned at (1 - safety) of what was measured", "0..1", default=0.03)
     data_residency: list[Text] = key("for classes that say nothing of their own", "", default_factory=list)
     requests_per_user_band: Annotated[list[Positive], AfterValidator(_band)] | None = key(
         "demand band to report", "requests/user-day", [3, 20], default=None
@@ -197,12 +171,8 @@ class EngineSpec(Keys):
 
     max_num_seqs: Count | None = key("sequences in one step", "sequences", default=None)
     max_num_batched_tokens: Count | None = key("tokens in one step", "tokens", default=None)
-    gpu_memory_utilization: Annotated[float, Field(gt=0, le=1)] | None = key(
-        "part of GPU memory used", "0..1", default=None
-    )
-    kv_blocks: Count | None = key(
-        "blocks of 16 tokens, in place of what memory gives", "blocks", default=None
-    )
+    gpu_memory_utilization: Annotated[float, Field(gt=0, le=1)] | None = key("part of GPU memory used", "0..1", default=None)
+    kv_blocks: Count | None = key("blocks of 16 tokens, in place of what memory gives", "blocks", default=None)
     watermark: Share | None = key("part of blocks that an admission leaves free", "0..1", default=None)
     prefix_caching: bool | None = key("keep the KV of prompts that begin alike", "", default=None)
 
@@ -214,9 +184,7 @@ class ScenarioSpec(Keys):
     description: Text = key("one paragraph for readers", "", default="")
     seed: Annotated[int, Field(ge=0, le=2**31 - 1)] = key("of all random streams", "", default=1)
     traffic: Traffic = key("how many requests, and when", "", {"rate_rps": 5})
-    request_classes: Annotated[list[ClassSpec], Field(min_length=1, max_length=64)] = key(
-        "kinds of requests", "", []
-    )
+    request_classes: Annotated[list[ClassSpec], Field(min_length=1, max_length=64)] = key("kinds of requests", "", [])
     candidates: Candidates = key("what may be bought", "", default_factory=Candidates)
     budget: BudgetSpec = key("what may be spent", "", {"per_month": 60000})
     policy: PolicySpec = key("what the buyer allows", "", default_factory=PolicySpec)

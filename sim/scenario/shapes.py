@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from ruamel.yaml import YAML
 
@@ -44,7 +45,7 @@ def normalised(weights: list[float]) -> tuple[float, ...]:
     return tuple(weight / total for weight in weights)
 
 
-def _law(row: dict[str, dict[str, float]]) -> Tokens:
+def _law(row: dict[str, Any]) -> Tokens:
     if "quantiles" in row:
         return tokens.from_points([(q, x) for q, x in row["quantiles"]])
     given = {float(key[1:]) / 100: x for key, x in row["summary"].items() if key != "mean"}

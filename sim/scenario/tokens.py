@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from statistics import NormalDist
 
 from sim.scenario.records import Tokens
@@ -24,12 +25,10 @@ def from_points(points: Sequence[tuple[float, float]]) -> Tokens:
         ordered.insert(0, (0.0, ordered[0][1]))
     if ordered[-1][0] < 1:
         ordered.append((1.0, ordered[-1][1]))
-    falls = [(a, b) for a, b in zip(ordered, ordered[1:], strict=False) if b[1] < a[1] or b[0] == a[0]]
+    falls = [(a, b) for a, b in pairwise(ordered) if b[1] < a[1] or b[0] == a[0]]
     if falls:
         (q0, low), (q1, high) = falls[0]
-        raise ValueError(
-            f"falls from {low:g} at {q0:g} to {high:g} at {q1:g}; write tokens that rise with the quantile"
-        )
+        raise ValueError(f"falls from {low:g} at {q0:g} to {high:g} at {q1:g}; write tokens that rise with the quantile")
     quantiles = tuple(float(q) for q, _ in ordered)
     tokens = tuple(float(x) for _, x in ordered)
     return Tokens(quantiles, tokens, _mean(quantiles, tokens))
@@ -71,7 +70,7 @@ def summary(quantiles: Mapping[float, float], mean: float | None) -> Tokens:
     (1155, 1020)
     """
     known = sorted(quantiles.items())
-    if any(b[1] < a[1] for a, b in zip(known, known[1:], strict=False)):
+    if any(b[1] < a[1] for a, b in pairwise(known)):
         raise ValueError("has quantiles that fall; write tokens that rise from p1 to p99")
     if len(known) < 2:
         known = _second_quantile(known, mean)
@@ -102,9 +101,7 @@ def _second_quantile(known: list[tuple[float, float]], mean: float | None) -> li
         median = known[0][1]
         sigma = math.sqrt(2 * math.log(mean / median))
         return [(0.5, median), (NORMAL.cdf(1.0), median * math.exp(sigma))]
-    raise ValueError(
-        "does not fix a law; write a plain number, or {mean, p50, p99}, or two quantiles such as {p50, p99}"
-    )
+    raise ValueError("does not fix a law; write a plain number, or {mean, p50, p99}, or two quantiles such as {p50, p99}")
 
 
 def _pieces(known: list[tuple[float, float]]) -> list[Piece]:
@@ -115,7 +112,7 @@ def _pieces(known: list[tuple[float, float]]) -> list[Piece]:
     bottom = max(1.0, x0 * (x1 / x0) ** ((-4.0 - z0) / (z1 - z0))) if z0 > -4 else x0
     top = v1 * (v1 / v0) ** min((4.0 - y1) / (y1 - y0), 20.0) if y1 < 4 else v1
     points = [(min(-4.0, z0 - 1), min(bottom, x0)), *points, (max(4.0, y1 + 1), top)]
-    return [(a[0], a[1], b[0], b[1]) for a, b in zip(points, points[1:], strict=False)]
+    return [(a[0], a[1], b[0], b[1]) for a, b in pairwise(points)]
 
 
 def _bent(pieces: list[Piece], bend: float) -> Tokens:

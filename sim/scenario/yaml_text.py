@@ -19,9 +19,7 @@ MAX_BYTES = 1_000_000
 MAX_VALUES = 20_000  # after aliases are expanded
 MAX_DEPTH = 30
 TAG = "tag:yaml.org,2002:"
-PLAIN_TAGS = {
-    TAG + kind for kind in ("str", "int", "float", "bool", "null", "timestamp", "seq", "map", "merge")
-}
+PLAIN_TAGS = {TAG + kind for kind in ("str", "int", "float", "bool", "null", "timestamp", "seq", "map", "merge")}
 
 
 def read_document(path: FilePath, what: str = "scenario") -> Document:
@@ -59,16 +57,12 @@ def parse_document(text: str, name: str) -> Document:
     """The document in `text`; `name` stands for the file in marks. Raises InputError with all problems of form."""
     node = _compose(text, name)
     if node is None:
-        raise InputError(
-            f"{name}:1:1: is empty; write a scenario (start from a copy of scenarios/two_offers.yaml)"
-        )
+        raise InputError(f"{name}:1:1: is empty; write a scenario (start from a copy of scenarios/two_offers.yaml)")
     document = Document(name, None)
     problems = Problems(document)
     document.data = _Builder(document, problems).build(node, ())
     if not problems.found and not isinstance(document.data, dict):
-        problems.add(
-            (), f"{shown(document.data)} is not a scenario; write keys and values, such as `name: my_service`"
-        )
+        problems.add((), f"{shown(document.data)} is not a scenario; write keys and values, such as `name: my_service`")
     if problems.found:
         raise InputError(problems.lines())
     return document
@@ -103,9 +97,7 @@ def _compose(text: str, name: str) -> Node | None:
     except YAMLError as error:
         raise InputError(f"{name}: is not YAML: {printable(str(error), 200)}") from None
     except Exception as error:  # the YAML reader leaks ValueError, IndexError and others on hostile text
-        raise InputError(
-            f"{name}: is not YAML ({type(error).__name__}: {printable(str(error), 100)})"
-        ) from None
+        raise InputError(f"{name}: is not YAML ({type(error).__name__}: {printable(str(error), 100)})") from None
 
 
 def _refuse_monsters(text: str, name: str) -> None:
@@ -117,11 +109,7 @@ def _refuse_monsters(text: str, name: str) -> None:
         elif isinstance(event, CollectionEndEvent):
             depth -= 1
         if depth > MAX_DEPTH or count > 2 * MAX_VALUES:
-            why = (
-                f"nests deeper than {MAX_DEPTH} levels"
-                if depth > MAX_DEPTH
-                else f"has over {MAX_VALUES:,} values"
-            )
+            why = f"nests deeper than {MAX_DEPTH} levels" if depth > MAX_DEPTH else f"has over {MAX_VALUES:,} values"
             mark = event.start_mark
             raise InputError(f"{name}:{mark.line + 1}:{mark.column + 1}: {why}; a scenario never needs that")
         if isinstance(event, AliasEvent) and not event.anchor:
@@ -142,9 +130,7 @@ class _Builder:
         self.document.marks[path] = self._mark(node)
         if self.count > MAX_VALUES or len(path) > MAX_DEPTH:
             mark = self.document.marks[path]
-            raise InputError(
-                f"{mark}: aliases expand to over {MAX_VALUES:,} values or into themselves; write the values out"
-            )
+            raise InputError(f"{mark}: aliases expand to over {MAX_VALUES:,} values or into themselves; write the values out")
         if node.tag not in PLAIN_TAGS:
             self.problems.add(path, f"the tag {printable(str(node.tag))} is not allowed; write a plain value")
             return None
@@ -171,9 +157,7 @@ class _Builder:
             if key in values:
                 first = self.document.key_marks[child]
                 self.document.key_marks[child] = self._mark(key_node)
-                self.problems.add(
-                    child, f"is written twice, first at line {first.line}; keep one", of_key=True
-                )
+                self.problems.add(child, f"is written twice, first at line {first.line}; keep one", of_key=True)
                 continue
             self.document.key_marks[child] = self._mark(key_node)
             values[key] = self.build(value_node, child)
@@ -191,14 +175,14 @@ class _Builder:
                 continue
             for key_node, value_node in node.value:
                 if key_node.tag == TAG + "merge" or not isinstance(key_node, ScalarNode):
-                    self.problems.add(
-                        path, "`<<` inside a merged mapping is not followed; write the values out"
-                    )
+                    self.problems.add(path, "`<<` inside a merged mapping is not followed; write the values out")
                 else:
                     yield key_node, value_node
 
     def _scalar(self, node: ScalarNode, path: Path) -> Any:
-        text, kind = str(node.value), node.tag.removeprefix(TAG)
+        text, kind = str(node.value), str(node.tag).removeprefix(TAG)
+        if node.style == ">":
+            text = text.replace("\a", "")  # the round-trip reader leaves a bell where a folded text had a line end
         try:
             if kind == "null":
                 return None

@@ -20,6 +20,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from sim.catalog.loader import load_catalog
+from sim.clients import Turns, simulate_turns
 from sim.engine.deployment import PS, Deployment
 from sim.engine.memory import kv_blocks
 from sim.engine.step_cost import step_cost
@@ -98,6 +99,7 @@ ROWS: dict[str, Callable[[], tuple[Fleet, Requests, bool]]] = {
     "fleet_50_load_70": lambda: fleet_at_load(50, 0.7, True),
     "fleet_50_load_95": lambda: fleet_at_load(50, 0.95, True),
     "pool_probe_1": lambda: fleet_at_load(1, 0.7, False),
+    "fleet_50_reactive": lambda: reactive_at_load(0.7),
     "fleet_50_sweep": lambda: fleet_at_load(50, 0.7, False),
     "day_500k_on_12_l40s": lambda: fleet_over_a_day("l40s", 12, MILLION // 2),
     "day_1m_on_12_l40s": lambda: fleet_over_a_day("l40s", 12, MILLION),
@@ -112,14 +114,34 @@ def peak_mb() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
+def three_turns(size: int) -> Turns:
+    """Conversations of three requests each, a third of all apart, with a minute of thought between them."""
+    after = np.arange(size) - size // 3
+    return Turns(np.maximum(after, -1), np.full(size, 60 * PS, np.int64))
+
+
+def run(name: str, fleet: Fleet, requests: Requests, events: bool) -> None:
+    """One simulation in the mode of the row."""
+    if "reactive" in name:
+        simulate_turns(fleet, requests, three_turns(len(requests)), 1)
+    else:
+        simulate(fleet, requests, 1, event_per_arrival=events)
+
+
+def reactive_at_load(load: float) -> tuple[Fleet, Requests, bool]:
+    """Fleet of 50 L40S; a third of the requests begin conversations, at a third of the rate."""
+    fleet, requests, events = fleet_at_load(50, load / 3, True)
+    return fleet, requests, events
+
+
 def measure(name: str) -> Speed:
     """Row `name`, after a short run that compiles or loads the kernel."""
     small = pool_of("l40s", 1)
-    for events in (True, False):
-        simulate(Fleet((small,), np.ones((1, 1))), traffic(100, poisson_s(100, 1.0)), 1, event_per_arrival=events)
+    for other, events in (("", True), ("", False), ("reactive", True)):
+        run(other, Fleet((small,), np.ones((1, 1))), traffic(100, poisson_s(100, 1.0)), events)
     fleet, requests, events = ROWS[name]()
     before_mb, start_s = peak_mb(), time.process_time()
-    simulate(fleet, requests, 1, event_per_arrival=events)
+    run(name, fleet, requests, events)
     cpu_s = time.process_time() - start_s
     return Speed(name, len(requests), round(cpu_s, 2), round(len(requests) / cpu_s), round(peak_mb() - before_mb, 1))
 

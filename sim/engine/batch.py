@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from sim.engine.jit import compiled
-from sim.engine.layout import ROW_BITS
+from sim.engine.layout import ENDED, FINISHED_STATUS, OUTSTANDING, ROW_BITS
 
 
 @compiled
@@ -129,3 +129,14 @@ def take_scarce_blocks(q: Any, w: Any, rows: Any) -> None:
                     return
             q.free -= 1
         i = rows[i].next
+
+
+@compiled
+def finish(front: Any, q: Any, table: Any, rows: Any, r: int, i: int, now: int, blocks: int) -> None:
+    """Row i leaves replica r at `now`; its blocks are free, and it heads the list of finished rows."""
+    rows[i].finish, rows[i].status = now, FINISHED_STATUS
+    q.free += blocks
+    unlink(q, rows, i)
+    front[OUTSTANDING, r] -= 1
+    rows[i].next = table[ENDED]
+    table[ENDED] = i

@@ -17,6 +17,7 @@ from typing import Any
 
 from sim.engine.jit import compiled
 from sim.engine.layout import (
+    ENDED,
     ERROR,
     IDLE,
     KV_BLOCKS,
@@ -106,6 +107,41 @@ def offer_all(front: Any, replicas: Any, work: Any, table: Any, rows: Any, arriv
     """Rows `chosen`, in this order, arrive at `arrival_ps` (of their index)."""
     for i in chosen:
         offer(front, replicas, work, table, rows, arrival_ps[i], i, NO_LIMIT)
+
+
+@compiled
+def next_wake(front: Any) -> int:
+    """When the next segment of a replica of the pool ends; NEVER if all are idle."""
+    earliest = NEVER
+    for r in range(front.shape[1]):
+        earliest = min(earliest, front[WAKE, r])
+    return int(earliest)
+
+
+@compiled
+def offer_watched(front: Any, replicas: Any, work: Any, table: Any, rows: Any, t: int, i: int, limit: int) -> int:
+    """`offer`, for callers that follow every change: the pool's next wake where the row was taken, else REJECTED or FULL."""
+    answer = offer(front, replicas, work, table, rows, t, i, limit)
+    return answer if answer < 0 else next_wake(front)
+
+
+@compiled
+def settle(front: Any, replicas: Any, work: Any, table: Any, rows: Any, t: int, ended: Any) -> tuple[int, int]:
+    """All that ends at t or before has happened; `ended` begins with the rows that finished since the last call, in the order of
+    replicas. Their number, and the pool's next wake.
+    """
+    for r in range(front.shape[1]):
+        if front[WAKE, r] <= t:
+            _advance(front, replicas, work, table, rows, r, t + 1)
+    count, i = 0, table[ENDED]
+    while i >= 0 and count < len(ended):
+        ended[count] = i
+        count += 1
+        i = rows[i].next
+    table[ENDED] = i
+    for at in range(count // 2):
+        ended[at], ended[count - 1 - at] = ended[count - 1 - at], ended[at]
+    return count, next_wake(front)
 
 
 @compiled

@@ -1,7 +1,7 @@
 """How a pool's state lies in the arrays that the kernel works on: indices and codes, no behaviour."""
 
-# Columns of `table`; behind them stand base_ps[0..max_tokens] and context_ps[0..max_seqs].
-KV_BLOCKS, WATERMARK, MAX_SEQS, MAX_TOKENS, SEQUENCE_PS, PAIR_PS, PREFILL_PS, ROUND_ROBIN, NEXT, ERROR, HEADER = range(11)
+# Columns of `table` (ENDED: first of the list of finished rows); behind them stand base_ps[0..max_tokens] and context_ps[0..max_seqs].
+KV_BLOCKS, WATERMARK, MAX_SEQS, MAX_TOKENS, SEQUENCE_PS, PAIR_PS, PREFILL_PS, ROUND_ROBIN, NEXT, ERROR, ENDED, HEADER = range(12)
 WAKE, OUTSTANDING = 0, 1  # rows of `front`
 IDLE, RUN, STEP = 0, 1, 2  # kinds of segment: nothing, k decode steps (blocks not yet taken), one step (blocks taken)
 NEVER = 2**63 - 1

@@ -65,7 +65,7 @@ class PoolState:
         self.watermark = int(limits.watermark * pool.kv_blocks)
         self.table = np.zeros(layout.HEADER + tokens + seqs + 2, np.int64)
         self.table[: layout.HEADER] = (
-            pool.kv_blocks, self.watermark, seqs, tokens, cost.sequence_ps, cost.pair_ps, cost.prefill_context_ps, round_robin, 0, 0,
+            pool.kv_blocks, self.watermark, seqs, tokens, cost.sequence_ps, cost.pair_ps, cost.prefill_context_ps, round_robin, 0, 0, -1,
         )  # fmt: skip
         self.table[layout.HEADER :] = np.concatenate([cost.base_ps[: tokens + 1], cost.context_ps[: seqs + 1]])
         self.arrays = (self.front, self.replicas, self.work, self.table, self.rows)

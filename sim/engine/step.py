@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from sim.engine.batch import admit, forget_decode, push, remove, take_scarce_blocks, unlink
+from sim.engine.batch import admit, finish, forget_decode, push, remove, take_scarce_blocks
 from sim.engine.jit import compiled
 from sim.engine.layout import (
     CLOCK_OVERFLOW,
     ERROR,
-    FINISHED_STATUS,
     HEADER,
     IDLE,
     KV_BLOCKS,
@@ -20,7 +19,6 @@ from sim.engine.layout import (
     MAX_TOKENS,
     NEVER,
     NO_PROGRESS,
-    OUTSTANDING,
     PAIR_PS,
     PREFILL_PS,
     ROW_BITS,
@@ -170,7 +168,7 @@ def account(q: Any, used_first: int, used_last: int, length_ps: int) -> None:
 
 
 @compiled
-def _end_prefills(front: Any, q: Any, w: Any, rows: Any, r: int, now: int) -> None:
+def _end_prefills(front: Any, q: Any, w: Any, table: Any, rows: Any, r: int, now: int) -> None:
     """Chunks of the step that ends now: a completed one yields a token and becomes a decode, or finishes."""
     i, q.completing = q.fresh, 0
     while i >= 0:
@@ -184,10 +182,7 @@ def _end_prefills(front: Any, q: Any, w: Any, rows: Any, r: int, now: int) -> No
                 rows[i].first = now
             left = rows[i].output - rows[i].generated
             if left == 0:
-                rows[i].finish, rows[i].status = now, FINISHED_STATUS
-                q.free += (target + 15) >> 4
-                unlink(q, rows, i)
-                front[OUTSTANDING, r] -= 1
+                finish(front, q, table, rows, r, i, now, (target + 15) >> 4)
             else:
                 rows[i].offset, rows[i].end_step = target - q.count, q.count + left
                 w[rows[i].offset & 15] += 1
@@ -219,9 +214,7 @@ def end_segment(front: Any, q: Any, w: Any, table: Any, rows: Any, r: int) -> No
         i = w[16] & ROW_MASK
         remove(w, q.decodes, 0)
         computed = forget_decode(q, w, rows, i)
-        q.free += (computed + 15) >> 4
-        rows[i].finish, rows[i].status, rows[i].generated = now, FINISHED_STATUS, rows[i].output
-        unlink(q, rows, i)
-        front[OUTSTANDING, r] -= 1
+        rows[i].generated = rows[i].output
+        finish(front, q, table, rows, r, i, now, (computed + 15) >> 4)
     if q.kind == STEP:
-        _end_prefills(front, q, w, rows, r, now)
+        _end_prefills(front, q, w, table, rows, r, now)

@@ -1,0 +1,152 @@
+"""What the targets of one simulation share: the clock, the requests' rows, who serves whom, and the log at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import simpy
+
+from sim.engine import kernel, layout
+from sim.engine.state import PoolState, request_rows
+from sim.fleet_records import Fleet, Pool, RequestLog, SimulationResult, Status, TargetStats
+from sim.laws import check_log, check_pool
+from sim.relay import RelayServer
+from sim.router import targets_of
+from sim.streams import stream
+from sim.traffic.columns import Requests
+
+Offer = Callable[[int, int, int], int]  # (now_ps, request, limit) -> kernel.REJECTED, kernel.FULL or another number
+Serve = Callable[[int, int], Any]  # (now_ps, request)
+Ended = Callable[[int, int], None]  # (request, when its client knows)
+
+
+def plain_offer(state: PoolState) -> Offer:
+    """Offers to a pool that nobody watches: it is advanced when the next request comes."""
+    return partial(kernel.offer, *state.arrays)
+
+
+def nobody_waits(request: int, when_ps: int) -> None:
+    """Clients that do not react to the end of a request."""
+
+
+class Run:
+    """One simulation: `serve()` says what an arrival does at each target, `result()` is its log once the clock has stopped.
+
+    `offer_to` makes the way into a pool; `ended` hears of each request that a relay, or no target, has ended.
+    """
+
+    def __init__(
+        self,
+        fleet: Fleet,
+        requests: Requests,
+        seed: int,
+        offer_to: Callable[[PoolState], Offer] = plain_offer,
+        ended: Ended = nobody_waits,
+    ) -> None:
+        self.fleet, self.requests = fleet, requests
+        self.offer_to, self.ended = offer_to, ended
+        self.env = simpy.Environment(initial_time=0)
+        self.rows = request_rows(requests)
+        self.targets = targets_of(requests, fleet.shares, seed)
+        self.ends: list[tuple[int, int, int, int, int]] = []  # request, first_ps, finish_ps, status, attempts
+        self.servers: list[PoolState | RelayServer] = []
+        for index, target in enumerate(fleet.targets):
+            if isinstance(target, Pool):
+                self.servers.append(PoolState(target, self.rows, fleet.router == "round_robin"))
+            else:
+                self.servers.append(RelayServer(target, stream(seed, "relay", index)))
+
+    def serve(self) -> list[Serve]:
+        """What an arrival does at each target, and last what it does without one."""
+        offers = [self.offer_to(s) if isinstance(s, PoolState) and s.pool.replicas > 0 else None for s in self.servers]
+        serve = [self._serve(server, offer) for server, offer in zip(self.servers, offers, strict=True)]
+        plain = list(serve)
+        for rule in self.fleet.overflow:
+            serve[rule.pool] = self._overflow(offers[rule.pool], rule.relay, rule.outstanding_per_replica, plain[rule.relay])
+        return [*serve, self._reject]
+
+    def _serve(self, server: PoolState | RelayServer, offer: Offer | None) -> Serve:
+        if isinstance(server, RelayServer):
+            return self._serve_relay(server)
+        if offer is None:
+            return self._reject
+        return lambda now, i: offer(now, i, layout.NO_LIMIT)
+
+    def _serve_relay(self, server: RelayServer) -> Serve:
+        env, ends, requests = self.env, self.ends, self.requests
+        inputs, outputs = requests.input_tokens, requests.output_tokens
+
+        def serve(now: int, i: int) -> None:
+            def done(first_ps: int, finish_ps: int, status: int, attempts: int) -> None:
+                ends.append((i, first_ps, finish_ps, status, attempts))
+                self.ended(i, finish_ps)
+
+            server.submit(env, now, int(inputs[i]), int(outputs[i]), done)
+
+        return serve
+
+    def _overflow(self, offer: Offer | None, relay: int, limit: int, divert: Serve) -> Serve:
+        def serve(now: int, i: int) -> None:
+            if offer is None or limit == 0 or offer(now, i, limit) == kernel.FULL:
+                self.targets[i] = relay
+                divert(now, i)
+
+        return serve
+
+    def _reject(self, now: int, i: int) -> None:
+        self.rows[i]["status"] = Status.REJECTED
+        self.ended(i, now)
+
+    def result(self, arrival_ps: npt.NDArray[np.int64], end_ps: int | None) -> SimulationResult:
+        """Log and totals, every law checked; `arrival_ps` is -1 for requests that never came."""
+        for server in self.servers:
+            if isinstance(server, PoolState):
+                server.stop(end_ps)
+        log = _log(self.requests, arrival_ps, self.rows, self.targets, self.servers, self.ends)
+        check_log(log, all_ended=end_ps is None)
+        stop_ps = end_ps if end_ps is not None else int(max(log.finish_ps.max(initial=0), arrival_ps.max(initial=0)))
+        arrived = (arrival_ps >= 0) & (arrival_ps <= stop_ps)
+        stats: list[TargetStats] = []
+        for index, server in enumerate(self.servers):
+            if isinstance(server, PoolState):
+                mine = (self.targets == index) & arrived
+                check_pool(server, mine & (log.replica >= 0))
+                span_ps = stop_ps if end_ps is not None else stop_ps - server.shift_ps
+                stats.append(server.stats(int(np.count_nonzero(mine)), span_ps))
+            else:
+                stats.append(server.stats())
+        return SimulationResult(log, tuple(stats), stop_ps)
+
+
+def _log(
+    requests: Requests,
+    arrival_ps: npt.NDArray[np.int64],
+    rows: npt.NDArray[Any],
+    targets: npt.NDArray[np.int16],
+    servers: list[PoolState | RelayServer],
+    ends: list[tuple[int, int, int, int, int]],
+) -> RequestLog:
+    shift_ps = np.array([s.shift_ps if isinstance(s, PoolState) else 0 for s in servers] + [0], np.int64)[targets]
+    first_ps, finish_ps = (np.where(rows[name] >= 0, rows[name] + shift_ps, -1) for name in ("first", "finish"))
+    status, attempts = rows["status"].copy(), (rows["replica"] >= 0).astype(np.int32)
+    if ends:
+        done = np.array(ends, np.int64).T
+        first_ps[done[0]], finish_ps[done[0]], status[done[0]], attempts[done[0]] = done[1:]
+        finish_ps[done[0]] = np.where(done[3] == Status.REJECTED, -1, done[2])
+    return RequestLog(
+        arrival_ps=arrival_ps,
+        first_ps=first_ps,
+        finish_ps=finish_ps,
+        class_id=requests.class_id,
+        target=targets,
+        replica=rows["replica"].copy(),
+        status=status,
+        input_tokens=requests.input_tokens,
+        output_tokens=requests.output_tokens,
+        preemptions=rows["preemptions"].copy(),
+        attempts=attempts,
+    )

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from sim.engine.deployment import BLOCK_TOKENS, EngineLimits, StepCost
 from sim.fleet_records import Fleet, Pool
 from sim.traffic.columns import Requests
-from tests.oracle.cases import requests_of
+from tests.samples import make_requests
 
 ROUTERS = ("least_outstanding", "round_robin")
 
@@ -83,7 +83,7 @@ def _requests(rng: np.random.Generator, n: int, step_ps: int, kv_blocks: int) ->
     outputs[single] = 1
     inputs[huge] = room + rng.integers(-2, 4, int(huge.sum()))  # at the edge of rejection, and beyond it
     rows = [(int(t), int(p), int(o)) for t, p, o in zip(arrival_ps, inputs, outputs, strict=True)]
-    return requests_of(rows, rng.integers(0, 3, n).tolist())
+    return make_requests(rows, rng.integers(0, 3, n).tolist())
 
 
 def _arrivals(rng: np.random.Generator, n: int, step_ps: int) -> npt.NDArray[np.int64]:

@@ -7,25 +7,26 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from sim.engine.deployment import EngineLimits
 from sim.fleet import simulate
-from sim.fleet_records import Pool, Status
-from tests.oracle.cases import one_pool, requests_of, step_cost
+from sim.fleet_records import Fleet, Pool, Status
 from tests.oracle.fleet import OracleLog, simulate_plainly
+from tests.samples import make_cost, make_requests
 
 LIMITS = EngineLimits(max_num_seqs=4, max_num_batched_tokens=32)
 Rows = list[tuple[int, int, int]]
 
 
 def pool_of(kv_blocks: int = 100, limits: EngineLimits = LIMITS, replicas: int = 1, network_ps: int = 0, **cost: int) -> Pool:
-    return Pool("hand", step_cost(limits, **(cost or {"fixed_ps": 100, "token_ps": 1})), kv_blocks, limits, replicas, network_ps)
+    return Pool("hand", make_cost(**(cost or {"base_ps": 100, "token_ps": 1}), limits=limits), kv_blocks, limits, replicas, network_ps)
 
 
 def run_both(pool: Pool, rows: Rows, router: str = "least_outstanding", end_ps: int | None = None) -> OracleLog:
     """The oracle's log, after checking that the kernel's is the same."""
-    fleet, requests = one_pool(pool, router), requests_of(rows)
+    fleet, requests = Fleet((pool,), np.ones((1, 1)), router), make_requests(rows)
     plain = simulate_plainly(fleet, requests, end_ps)
     result = simulate(fleet, requests, seed=0, end_ps=end_ps)
     seen: dict[str, Any] = {
@@ -42,7 +43,7 @@ def test_one_request_takes_one_prefill_and_then_one_decode_per_further_token() -
 
 
 def test_every_term_of_the_step_cost_is_charged_where_the_page_says() -> None:
-    pool = pool_of(fixed_ps=1, token_ps=0, context_ps=10, sequence_ps=1_000, pair_ps=100_000, prefill_context_ps=10_000_000_000)
+    pool = pool_of(base_ps=1, token_ps=0, context_ps=10, sequence_ps=1_000, pair_ps=100_000, read_ps=10_000_000_000)
     # budget 32, prompt 40: chunk of 32 after 0: pairs 32*33/2 = 528, prefill context 32
     #                        chunk of 8 after 32: pairs 8*32 + 8*9/2 = 292, prefill context 40
     # decode of token 41: context 41
@@ -52,7 +53,7 @@ def test_every_term_of_the_step_cost_is_charged_where_the_page_says() -> None:
 
 
 def test_network_and_tokenising_delay_both_times_by_their_sum() -> None:
-    log = run_both(pool_of(network_ps=7, fixed_ps=100, token_ps=1, request_ps=5), [(50, 10, 1)])
+    log = run_both(pool_of(network_ps=7, base_ps=100, token_ps=1, request_ps=5), [(50, 10, 1)])
     assert (log.first_ps, log.finish_ps) == ([50 + 110 + 12], [50 + 110 + 12])
 
 

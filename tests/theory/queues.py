@@ -20,7 +20,7 @@ from sim.engine.deployment import PS, EngineLimits
 from sim.fleet_records import Pool
 from sim.streams import stream
 from sim.traffic.columns import Requests
-from tests.oracle.cases import step_cost
+from tests.samples import make_cost
 
 SEEDS = range(20)
 Lengths = Callable[[np.random.Generator, int], npt.NDArray[np.int64]]
@@ -29,13 +29,13 @@ Lengths = Callable[[np.random.Generator, int], npt.NDArray[np.int64]]
 def server_pool(servers: int, step_ps: int, replicas: int = 1) -> Pool:
     """Replicas with a constant step and memory for everything: `servers` servers each."""
     limits = EngineLimits(max_num_seqs=servers, max_num_batched_tokens=max(servers, 16))
-    return Pool("servers", step_cost(limits, fixed_ps=step_ps), 10**7, limits, replicas)
+    return Pool("servers", make_cost(step_ps, limits=limits), 10**7, limits, replicas)
 
 
 def sharing_pool(token_ps: int, most: int = 1000) -> Pool:
     """One replica whose step costs `token_ps` per token and nothing else: a processor that is shared equally."""
     limits = EngineLimits(max_num_seqs=most, max_num_batched_tokens=most)
-    return Pool("sharing", step_cost(limits, token_ps=token_ps), 10**7, limits, 1)
+    return Pool("sharing", make_cost(0, token_ps, limits=limits), 10**7, limits, 1)
 
 
 def poisson(rate_rps: float, n: int, seed: int, outputs: Lengths, prompts: Lengths | None = None) -> Requests:

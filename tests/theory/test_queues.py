@@ -8,7 +8,7 @@ import pytest
 from sim.engine.deployment import PS, EngineLimits
 from sim.fleet import probe, simulate
 from sim.fleet_records import Fleet, Pool, SimulationResult, Status
-from tests.oracle.cases import step_cost
+from tests.samples import make_cost
 from tests.theory.queues import (
     SEEDS,
     Lengths,
@@ -57,7 +57,7 @@ def test_one_sequence_at_a_time_waits_as_in_a_single_server_queue(outputs: Lengt
 def test_prompts_alone_make_a_single_server_queue_of_prefill_cost() -> None:
     """Embedding-like traffic, one prompt a step: the service time is the cost of the chunk, its square law included."""
     limits = EngineLimits(max_num_seqs=1, max_num_batched_tokens=512)
-    cost = step_cost(limits, fixed_ps=PS // 10, token_ps=PS // 1000, pair_ps=PS // 10**5)
+    cost = make_cost(PS // 10, PS // 1000, pair_ps=PS // 10**5, limits=limits)
     pool = Pool("prefill", cost, 1000, limits, 1)
     service = {p: 0.1 + p / 1000 + p * (p + 1) / 2 / 10**5 for p in (100, 400)}
     rate, share = 0.8, 0.25

@@ -9,7 +9,7 @@ from sim.engine.deployment import PS, EngineLimits
 from sim.fleet import probe, simulate
 from sim.fleet_records import Fleet, Pool, Status
 from sim.traffic.columns import Requests
-from tests.oracle.cases import requests_of, step_cost
+from tests.samples import make_cost, make_requests
 from tests.theory.queues import SEEDS, assert_mean, geometric, poisson, server_pool
 
 
@@ -59,8 +59,8 @@ def test_an_overloaded_queue_grows_at_arrival_rate_minus_capacity() -> None:
 def test_a_full_batch_of_equal_requests_runs_exactly_at_the_bound_of_the_step_cost(replicas: int) -> None:
     """Waves of 8 requests: one step of 8 x 10 prompt tokens, 19 steps of 8 decodes; the sum of their costs and nothing else."""
     limits = EngineLimits(max_num_seqs=8, max_num_batched_tokens=80)
-    pool = Pool("full", step_cost(limits, fixed_ps=1000, token_ps=10, sequence_ps=3), 1000, limits, replicas)
-    result = probe(pool, requests_of([(0, 10, 20)] * 8 * 50 * replicas))
+    pool = Pool("full", make_cost(1000, 10, sequence_ps=3, limits=limits), 1000, limits, replicas)
+    result = probe(pool, make_requests([(0, 10, 20)] * 8 * 50 * replicas))
     wave_ps = (1000 + 80 * 10 + 8 * 3) + 19 * (1000 + 8 * 10 + 8 * 3)
     assert (result.end_ps, result.targets[0].busy_share) == (50 * wave_ps, 1.0)
 
@@ -68,11 +68,11 @@ def test_a_full_batch_of_equal_requests_runs_exactly_at_the_bound_of_the_step_co
 def test_saturated_throughput_comes_up_to_the_bound_of_the_step_cost_and_never_above() -> None:
     """Decodes of a full batch of 16 give 16 tokens per step; random lengths lose only the tail, when the queue is empty."""
     limits = EngineLimits(max_num_seqs=16, max_num_batched_tokens=64)
-    pool = Pool("saturated", step_cost(limits, fixed_ps=PS // 100, token_ps=PS // 10000), 10**6, limits, 1)
+    pool = Pool("saturated", make_cost(PS // 100, PS // 10000, limits=limits), 10**6, limits, 1)
     bound = 16 / (0.01 + 16 * 0.0001)
     for seed in SEEDS:
         n = 4000
         outputs = geometric(100)(np.random.default_rng(seed), n)
-        result = probe(pool, requests_of([(0, 1, int(o)) for o in outputs]))
+        result = probe(pool, make_requests([(0, 1, int(o)) for o in outputs]))
         rate = int(outputs.sum()) / (result.end_ps / PS)
         assert 0.97 * bound < rate <= bound, f"seed {seed}: {rate:.1f} tokens/s, bound {bound:.1f}"

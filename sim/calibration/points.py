@@ -53,6 +53,7 @@ class Point:
     weights: str
     kv_bytes_per_number: int
     engine: str
+    engine_version: str
     scenario: str
     requests: int | None
     input_tokens: float
@@ -92,9 +93,10 @@ def engine_generation(engine: str, version: str) -> str:
     if "trt" in engine or "tensorrt" in engine:
         return "trt-llm"
     if engine.startswith("vllm"):
+        if version.startswith("2023"):  # before CUDA graphs: another engine in all but name
+            return "other"
         found = re.match(r"0\.(\d+)", version)
-        old = (found is not None and int(found.group(1)) < 8) or version.startswith("2023")
-        return "vllm-v0" if old else "vllm-v1"
+        return "vllm-v0" if found is not None and int(found.group(1)) < 8 else "vllm-v1"
     return "sglang" if engine.startswith("sglang") else "other"
 
 
@@ -110,10 +112,12 @@ def _number(row: Mapping[str, str], key: str) -> float | None:
 
 
 def _latency(row: Mapping[str, str], name: str) -> tuple[float, str] | None:
+    """The latency in seconds and which statistic it is; where the source does not say, it is taken for a mean."""
+    unstated = "mean not stated" in row.get("notes", "")
     for statistic in ("mean", "p50"):
         value = _number(row, f"{name}_ms_{statistic}")
         if value:
-            return value / 1000.0, statistic
+            return value / 1000.0, "mean" if unstated else statistic
     return None
 
 
@@ -149,6 +153,7 @@ def point_of(row: Mapping[str, str]) -> Point:
         weights=FORMATS.get(row["weights"], row["weights"]),
         kv_bytes_per_number=1 if row.get("kv_cache", "").startswith("fp8") else 2,
         engine=engine_generation(row["engine"], row.get("engine_version", "")),
+        engine_version=row.get("engine_version", ""),
         scenario=row["scenario"],
         requests=int(requests) if requests else None,
         input_tokens=entering or 0.0,

@@ -6,6 +6,7 @@ import re
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from statistics import NormalDist
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +23,7 @@ OPEN_REQUESTS = 600  # arrivals, where an open run does not state how many
 ENGINE_LIMITS = {  # engine -> max_num_seqs, max_num_batched_tokens, gpu_memory_utilization: defaults of each
     "vllm-v0": (256, 4096, 0.90),
     "vllm-v1": (256, 2048, 0.90),
-    "trt-llm": (2048, 8192, 0.95),
+    "trt-llm": (2048, 8192, 0.98),  # takes a share of what is free after loading: 0.9-0.95 of that
     "sglang": (512, 8192, 0.88),
     "other": (256, 4096, 0.90),
 }
@@ -46,19 +47,19 @@ class Run:
 
 
 def spread(mean: float, count: int, shape: str, rng: np.random.Generator, longest: float) -> Ints:
-    """`count` lengths of this mean: constant, uniform over 0.8-1.0 of it, or log-normal and cut at `longest`.
+    """`count` lengths of this mean: constant, uniform over 0.8-1.0 of it, normal with deviation `longest`, or log-normal cut at it.
 
     Quantiles in random order instead of draws, so that two hundred lengths already have the mean that was measured.
     """
     if shape == "fixed" or count < 2:
         return np.full(count, max(1, round(mean)), dtype=np.int64)
     grid = (np.arange(count) + 0.5) / count
+    normal = np.array([NormalDist().inv_cdf(float(q)) for q in grid])
     if shape == "jitter":
         values = mean * (0.8 + 0.2 * grid)
+    elif shape == "normal":
+        values = np.maximum(mean + longest * normal, 1.0)
     else:
-        from statistics import NormalDist
-
-        normal = np.array([NormalDist().inv_cdf(float(q)) for q in grid])
         body = np.exp(0.9 * normal)
         values = np.minimum(body * mean / body.mean(), longest)
         for _ in range(20):
@@ -67,15 +68,19 @@ def spread(mean: float, count: int, shape: str, rng: np.random.Generator, longes
     return np.maximum(np.rint(values), 1).astype(np.int64)
 
 
-def _shape(point: Point) -> tuple[str, float]:
+def _shape(point: Point) -> tuple[str, float, float]:
+    """Kind of distribution, and its parameter for prompts and for answers."""
     text = point.distribution
     if "jitter" in text:
-        return "jitter", 0.0
+        return "jitter", 0.0, 0.0
+    if "normal" in text:  # llmperf
+        return "normal", 150.0, 10.0
+    prompt = 16.0 * point.input_tokens
     if point.source.startswith("AccelMark"):  # this benchmark stops answers at 512 tokens
-        return ("fixed", 0.0) if "longctx" in text else ("lognormal", 512.0)
+        return ("fixed", 0.0, 0.0) if "longctx" in text else ("lognormal", prompt, 512.0)
     if "sharegpt" in text or "dataset" in text or "guidellm" in text:
-        return ("fixed", 0.0) if point.output_tokens < 32 else ("lognormal", 6.0 * max(point.input_tokens, point.output_tokens))
-    return "fixed", 0.0
+        return ("fixed", 0.0, 0.0) if point.output_tokens < 32 else ("lognormal", prompt, 6.0 * point.output_tokens)
+    return "fixed", 0.0, 0.0
 
 
 def _noted(notes: str, name: str) -> float | None:
@@ -94,6 +99,8 @@ def _limits(point: Point, deployment: Deployment) -> EngineLimits:
     seqs = int(_noted(point.notes, "max_num_seqs") or _noted(point.notes, "max-num-seqs") or seqs)
     tokens = int(_noted(point.notes, "max_num_batched_tokens") or tokens)
     share = _noted(point.notes, "gpu_mem_util") or share
+    if "1.0.0rc" in point.engine_version:  # not stated; its TTFT at 8 in flight is that of a few prompts a step
+        tokens = 4096
     if "batch about 16" in point.notes or "max_num_seqs was small" in point.notes:
         seqs = 16
     if "static batch" in point.distribution and point.in_flight:
@@ -119,6 +126,7 @@ REFUSALS: tuple[tuple[Callable[[Point], bool], str], ...] = (
     (lambda p: p.scenario == "fixed_qps" and not p.rate_rps, "an open run without a rate"),
     (lambda p: p.scenario == "fixed_concurrency" and not p.in_flight, "a closed loop without a concurrency"),
     (lambda p: "not a serving engine" in p.notes, "not a serving engine"),
+    (lambda p: "anomalous on every multi-GPU" in p.notes, "the source's multi-GPU runs are anomalous (its note)"),
 )
 
 
@@ -145,6 +153,14 @@ def deployment_of(point: Point, catalog: Catalog) -> Deployment | str:
     return replace(shape, limits=_limits(point, shape))
 
 
+def _cached(point: Point) -> int:
+    """Leading prompt tokens that the real run took from its prefix cache, as far as the source says."""
+    if "prefix-cached" in point.notes or "prefix cache" in point.notes:
+        return max(0, int(point.input_tokens) - 16)
+    shared = re.search(r"shared_prefix sys=(\d+)", point.distribution)
+    return int(shared.group(1)) if shared else 0
+
+
 def _count(point: Point) -> int:
     if point.requests:
         return point.requests
@@ -162,9 +178,9 @@ def run_of(point: Point, catalog: Catalog, seed: int = 0) -> Run | str:
         return deployment
     rng = np.random.Generator(np.random.PCG64([seed, zlib.crc32(point.group.encode())]))
     count = _count(point)
-    kind, longest = _shape(point)
-    prompt = spread(point.input_tokens, count, kind, rng, 16 * point.input_tokens)
-    output = spread(point.output_tokens, count, kind, rng, longest)
+    kind, longest_prompt, longest_output = _shape(point)
+    prompt = spread(point.input_tokens, count, kind, rng, longest_prompt)
+    output = spread(point.output_tokens, count, kind, rng, longest_output)
     blocks = kv_blocks(deployment)
     if blocks == 0:
         return f"weights do not fit {point.tensor_parallel} x {point.gpu}"
@@ -179,7 +195,7 @@ def run_of(point: Point, catalog: Catalog, seed: int = 0) -> Run | str:
         in_flight = count
     else:
         in_flight = min(point.in_flight or 1, count)
-    cached = max(0, int(point.input_tokens) - 16) if "prefix-cached" in point.notes or "prefix cache" in point.notes else 0
+    cached = _cached(point)
     warm = in_flight if "after warmup" in point.notes else 0
     if warm and point.requests is None:
         prompt, output = (np.concatenate([column[:warm], column]) for column in (prompt, output))

@@ -27,6 +27,8 @@ COEFFICIENTS: dict[str, tuple[float, str]] = {
     "compute_half_tokens": (24.0, "tokens at which they reach half of that"),
     "bandwidth_efficiency": (0.80, "share of the peak bandwidth at which weights are read"),
     "overlap_p": (2.2, "p of the norm that joins compute and weight traffic: 1 none overlaps, infinity all"),
+    "expert_compute": (1.0, "factor on compute_efficiency in a mixture of experts: many small products"),
+    "expert_bandwidth": (1.0, "factor on bandwidth_efficiency in a mixture of experts"),
     "kv_efficiency": (0.75, "share of the peak bandwidth at which a large batch reads keys and values"),
     "kv_half_batch": (6.0, "decodes at which the reads reach half of that"),
     "attention_efficiency": (0.45, "share of the peak 16-bit rate that prefill attention reaches"),
@@ -133,12 +135,12 @@ def parameters_read(s: Shape, tokens: Number) -> Number:
 
 
 def linear_seconds(s: Shape, c: Coefficients, tokens: Number) -> Number:
-    """Seconds of all matrix products with weights (output head: traffic only, its products count per
-    sequence).
-    """
-    compute = 2.0 * s.active * (tokens + c["compute_half_tokens"]) / (s.linear_flops * c["compute_efficiency"] * s.gpus)
+    """Seconds of all products with weights (of the output head the traffic; its products count per sequence)."""
+    mixture = np.asarray(s.expert) > 0
+    rate = s.linear_flops * c["compute_efficiency"] * np.where(mixture, c["expert_compute"], 1.0) * s.gpus
+    compute = 2.0 * s.active * (tokens + c["compute_half_tokens"]) / rate
     read = parameters_read(s, tokens) * s.weight_bytes + 2.0 * s.head
-    traffic = read / (s.bandwidth * c["bandwidth_efficiency"] * s.gpus)
+    traffic = read / (s.bandwidth * c["bandwidth_efficiency"] * np.where(mixture, c["expert_bandwidth"], 1.0) * s.gpus)
     p = c["overlap_p"]
     return (compute**p + traffic**p) ** (1.0 / p)
 

@@ -1,0 +1,165 @@
+"""Fit the step cost to measured points and write the calibration rows of the catalogue.
+
+    python -m sim.calibration.fit POINTS.csv --out sim/catalog/calibration.yaml --date 2026-11-30
+
+Prints cross-validated errors by GPU and metric. Never needed to plan: the rows that it wrote are part of the catalogue.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from sim.calibration.crossvalidate import Fit, absolute_errors, by_gpu, data_sheet, fit, held_out
+from sim.calibration.parameters import coefficients_for
+from sim.calibration.points import METRICS, Point, load_points
+from sim.calibration.replay import Run, run_of
+from sim.catalog.loader import load_catalog
+from sim.catalog.records import CalibrationRow, Catalog, Source
+from sim.engine.deployment import Deployment
+
+Floats = npt.NDArray[np.float64]
+ENGINES = ("vllm-v1", "vllm-v0", "trt-llm", "sglang")  # the first is what plans assume
+FEW = 5  # measured values below which a cell shows the errors of a wider one
+
+
+def replayable(points: Sequence[Point], catalog: Catalog) -> tuple[list[Point], list[Run], list[tuple[str, str]]]:
+    """Points that can be replayed, their runs, and (id, reason) of the others."""
+    kept: list[Point] = []
+    runs: list[Run] = []
+    skipped: list[tuple[str, str]] = []
+    for point in points:
+        run = run_of(point, catalog)
+        if isinstance(run, str):
+            skipped.append((point.id, run))
+        else:
+            kept.append(point)
+            runs.append(run)
+    return kept, runs, skipped
+
+
+def summary(errors: Floats, chosen: Sequence[bool], wider: dict[str, float] | None = None) -> dict[str, float]:
+    """`metric_median` and `metric_p90` of the chosen points; those of `wider` for a metric with few values."""
+    found = dict(wider or {})
+    part = errors[np.asarray(chosen, dtype=bool)]
+    for k, metric in enumerate(METRICS):
+        values = part[:, k][np.isfinite(part[:, k])]
+        if len(values) >= FEW:
+            found[f"{metric}_median"] = round(float(np.quantile(values, 0.5)), 3)
+            found[f"{metric}_p90"] = round(float(np.quantile(values, 0.9)), 3)
+    return found
+
+
+def _row(
+    gpu: str, engine: str, weights: str, values: dict[str, float], error: dict[str, float], points: int, source: Source
+) -> CalibrationRow:
+    rounded = {name: float(f"{value:.4g}") for name, value in values.items()}
+    return CalibrationRow(gpu, engine, weights, rounded, points, error, source)
+
+
+def rows_of(
+    found: Fit, points: Sequence[Point], runs: Sequence[Run], unseen: Floats, strange: Floats, catalog: Catalog, source: Source
+) -> Iterator[CalibrationRow]:
+    """A row per GPU x engine x format with points, per GPU, per format, and one for any GPU.
+
+    `unseen` are cross-validated errors by group, `strange` those by GPU: the fallback rows carry the latter.
+    """
+    formats = [run.deployment.weights.id for run in runs]
+    cells = sorted({(p.gpu, w) for p, w in zip(points, formats, strict=True)})
+    model = next(iter(catalog.models.values()))
+    anywhere = summary(strange, [True] * len(points))
+    everything = summary(unseen, [True] * len(points))
+
+    def values(gpu: str, engine: str, weights: str) -> dict[str, float]:
+        deployment = Deployment(model, catalog.weight_formats[weights], catalog.gpus[gpu], engine=engine)
+        return coefficients_for(deployment, found.parameters, found.theta)
+
+    for engine in ENGINES:
+        for gpu in sorted({gpu for gpu, _ in cells}):
+            here = [p.gpu == gpu for p in points]
+            of_gpu = summary(unseen, here, everything)
+            for weights in sorted({w for g, w in cells if g == gpu} | {"bf16"}):
+                chosen = [h and w == weights for h, w in zip(here, formats, strict=True)]
+                if engine != ENGINES[0] and not any(c and p.engine == engine for c, p in zip(chosen, points, strict=True)):
+                    continue
+                yield _row(gpu, engine, weights, values(gpu, engine, weights), summary(unseen, chosen, of_gpu), sum(chosen), source)
+            if engine == ENGINES[0]:
+                for weights in sorted(set(catalog.weight_formats) - {w for g, w in cells if g == gpu} - {"bf16"}):
+                    if catalog.gpus[gpu].flops.get(catalog.weight_formats[weights].needs):
+                        yield _row(gpu, engine, weights, values(gpu, engine, weights), anywhere, 0, source)
+        unknown = next(g for g in catalog.gpus if g not in {gpu for gpu, _ in cells})
+        for weights in sorted(catalog.weight_formats):
+            name = "*" if weights == "bf16" else weights
+            yield _row("*", engine, name, values(unknown, engine, weights), anywhere, 0, source)
+
+
+def write_rows(rows: Sequence[CalibrationRow], path: Path, command: str) -> None:
+    """Write `rows` as the catalogue's calibration.yaml; the source is stated once."""
+
+    def mapping(values: dict[str, float]) -> str:
+        return "{" + ", ".join(f"{name}: {value:g}" for name, value in values.items()) + "}"
+
+    lines = [
+        "# Coefficients of the step cost per GPU, engine generation and weight format; meanings in sim/engine/physics.py.",
+        "# points: measured points of this GPU and format behind the row. error: cross-validated by whole groups (source x GPU x model x",
+        "# format x tensor parallel); rows with 0 points carry the error on GPUs that the fit has not seen.",
+        f"# Written by `{command}`; do not edit.",
+        "sources:",
+    ]
+    sources = {row.source: f"fit{index}" for index, row in reversed(list(enumerate(rows)))}
+    for source, anchor in sources.items():
+        lines.append(f'  {anchor}: &{anchor} {{title: "{source.title}", date: {source.date}, note: "{source.note}"}}')
+    lines.append("calibration:")
+    for row in rows:
+        lines += [
+            f'  - {{gpu: "{row.gpu}", engine: "{row.engine}", weights: "{row.weights}", points: {row.points}, source: *{sources[row.source]},',
+            f"     error: {mapping(row.error)},",
+            f"     coefficients: {mapping(row.coefficients)}}}",
+        ]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def table(points: Sequence[Point], errors: Floats, title: str) -> str:
+    """Median and p90 error by metric: all points, then each GPU, as text."""
+    lines = [title, f"{'':14}" + "".join(f"{metric:>24}" for metric in METRICS)]
+    for name in ("all", *sorted({point.gpu for point in points})):
+        chosen = np.array([name in ("all", point.gpu) for point in points])
+        cells = []
+        for k in range(len(METRICS)):
+            values = errors[chosen, k][np.isfinite(errors[chosen, k])]
+            cells.append(f"{len(values):5d} {np.quantile(values, 0.5):7.1%} {np.quantile(values, 0.9):7.1%}" if len(values) else "")
+        lines.append(f"{name:14}" + "".join(f"{cell:>24}" for cell in cells))
+    return "\n".join(lines)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Fit, cross-validate, write; the error tables go to stdout."""
+    parser = argparse.ArgumentParser(prog="python -m sim.calibration.fit", description="Fit the step cost to measured points.")
+    parser.add_argument("points", type=Path, help="CSV of measured points")
+    parser.add_argument("--out", type=Path, help="calibration.yaml to write; without it only the tables are printed")
+    parser.add_argument("--date", default="2026-11-30", help="date of the fit, written to each row")
+    chosen = parser.parse_args(arguments)
+    catalog = load_catalog()
+    points, runs, skipped = replayable(load_points(chosen.points), catalog)
+    print(f"{len(points)} points replayed, {len(skipped)} skipped", file=sys.stderr)
+    found = fit(points, runs)
+    unseen = absolute_errors(points, held_out(points, runs, found.traces))
+    strange = absolute_errors(points, held_out(points, runs, found.traces, by_gpu))
+    print(table(points, unseen, "cross-validated by group: values, median, p90 of |predicted / measured - 1|"))
+    print(table(points, strange, "cross-validated by GPU"))
+    print(table(points, absolute_errors(points, data_sheet(points, runs)), "data sheet and defaults alone"))
+    if chosen.out:
+        title = f"fit to {len(points)} published serving measurements of {len({p.source for p in points})} sources"
+        note = "sources are listed in docs/explanation/fidelity.md"
+        rows = list(rows_of(found, points, runs, unseen, strange, catalog, Source(title, chosen.date, note)))
+        write_rows(rows, chosen.out, "python -m sim.calibration.fit")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,132 @@
+"""What the fit may move: few physics parameters that all points share, and small factors around them that shrink to 1.
+
+A coefficient of a point is default x exp(sum of the parameters that speak about it). Parameters are logarithms with a normal prior around 0:
+the less a factor is seen in the data, the closer it stays to what other GPUs and engines do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from sim.calibration.points import Point
+from sim.engine.deployment import Deployment
+from sim.engine.physics import COEFFICIENTS, defaults
+
+Floats = npt.NDArray[np.float64]
+BASE_ENGINE = "vllm-v1"  # the others are factors on it
+SHARED_PRIOR = {name: 0.5 for name in COEFFICIENTS if not name.startswith("expert")} | {
+    "compute_efficiency": 0.15,
+    "bandwidth_efficiency": 0.10,
+    "overlap_p": 0.25,
+    "kv_efficiency": 0.15,
+    "attention_efficiency": 0.3,
+    "elementwise_passes": 0.4,
+}
+FORMAT_PRIOR = {"compute_efficiency": 0.4, "bandwidth_efficiency": 0.25, "compute_half_tokens": 0.5}
+ENGINE_PRIOR = {
+    "step_s": 0.7,
+    "layer_s": 0.5,
+    "sequence_s": 0.7,
+    "request_s": 0.7,
+    "compute_efficiency": 0.15,
+    "kv_efficiency": 0.15,
+    "bandwidth_efficiency": 0.08,
+}
+GPU_PRIOR = {
+    "compute_efficiency": 0.2,
+    "bandwidth_efficiency": 0.1,
+    "kv_efficiency": 0.2,
+    "attention_efficiency": 0.2,
+    "step_s": 0.4,
+    "request_s": 0.3,
+}
+GPU_FORMAT_PRIOR = {"compute_efficiency": 0.2, "bandwidth_efficiency": 0.1}
+GPU_ENGINE_PRIOR = {"step_s": 0.3, "sequence_s": 0.3}
+PCIE_PRIOR = {"allreduce_latency_s": 0.7, "allreduce_efficiency": 0.4}
+GPU_LINK_PRIOR = {"allreduce_latency_s": 0.4, "allreduce_efficiency": 0.4}
+MIXTURE_PRIOR = {"expert_compute": 0.4, "expert_bandwidth": 0.2}
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One logarithm that the fit may move: it speaks about `coefficient` of the points in its `scope`; `sd` is that of the prior."""
+
+    coefficient: str
+    scope: tuple[str, ...]
+    sd: float
+
+
+def scopes(deployment: Deployment, everything: bool = False) -> dict[tuple[str, ...], dict[str, float]]:
+    """All scopes that `deployment` belongs to, each with the coefficients it may move and their prior width.
+
+    `everything`: also those of coefficients that this deployment does not use and another of the same GPU, engine and format would.
+    """
+    gpu, weights, engine = deployment.gpu, deployment.weights.id, deployment.engine
+    found: dict[tuple[str, ...], dict[str, float]] = {("all",): SHARED_PRIOR, ("gpu", gpu.id): GPU_PRIOR}
+    if weights != "bf16":
+        found["format", weights] = FORMAT_PRIOR
+        found["gpu+format", gpu.id, weights] = GPU_FORMAT_PRIOR
+    if engine != BASE_ENGINE:
+        found["engine", engine] = ENGINE_PRIOR
+        found["gpu+engine", gpu.id, engine] = GPU_ENGINE_PRIOR
+    if deployment.tensor_parallel > 1 or everything:
+        found["link", gpu.id] = GPU_LINK_PRIOR
+        if gpu.link != "nvlink":
+            found["pcie",] = PCIE_PRIOR
+    if deployment.model.experts > 1 or everything:
+        found["mixture",] = MIXTURE_PRIOR
+        found["mixture+format", weights] = MIXTURE_PRIOR
+    return found
+
+
+@dataclass(frozen=True)
+class Design:
+    """Parameters, and which points each one moves: `members[j]` are indices of points, `coefficient_of[j]` a name."""
+
+    parameters: tuple[Parameter, ...]
+    members: tuple[npt.NDArray[np.int64], ...]
+    size: int
+
+    def coefficients(self, theta: Floats) -> dict[str, Floats]:
+        """[points] values of each coefficient at `theta`."""
+        logs = {name: np.full(self.size, np.log(value)) for name, value in defaults().items()}
+        for value, parameter, members in zip(theta, self.parameters, self.members, strict=True):
+            logs[parameter.coefficient][members] += value
+        return {name: np.exp(values) for name, values in logs.items()}
+
+
+def design_of(deployments: Sequence[Deployment]) -> Design:
+    """The design for points on `deployments`, parameters in a fixed order."""
+    members: dict[tuple[str, tuple[str, ...], float], list[int]] = {}
+    for index, deployment in enumerate(deployments):
+        for scope, priors in scopes(deployment).items():
+            for name, sd in priors.items():
+                members.setdefault((name, scope, sd), []).append(index)
+    keys = sorted(members)
+    return Design(
+        tuple(Parameter(*key) for key in keys),
+        tuple(np.array(members[key], dtype=np.int64) for key in keys),
+        len(deployments),
+    )
+
+
+def coefficients_for(deployment: Deployment, parameters: Sequence[Parameter], theta: Floats) -> dict[str, float]:
+    """Coefficients of any deployment, one without points included: factors that no point has seen are 1."""
+    known = scopes(deployment, everything=True)
+    logs = {name: float(np.log(value)) for name, value in defaults().items()}
+    for parameter, value in zip(parameters, theta, strict=True):
+        if parameter.coefficient in known.get(parameter.scope, ()):
+            logs[parameter.coefficient] += float(value)
+    return {name: float(np.exp(value)) for name, value in logs.items()}
+
+
+def group_weights(points: Sequence[Point]) -> Floats:
+    """Weight of each point: a group of n points counts as n^0.6, and half of it where the source is of quality B."""
+    sizes: dict[str, int] = {}
+    for point in points:
+        sizes[point.group] = sizes.get(point.group, 0) + 1
+    return np.array([sizes[p.group] ** -0.4 * (1.0 if p.quality == "A" else 0.6) for p in points])

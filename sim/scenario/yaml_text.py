@@ -9,7 +9,7 @@ from typing import Any
 
 from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
-from ruamel.yaml.events import AliasEvent, CollectionEndEvent, CollectionStartEvent
+from ruamel.yaml.events import CollectionEndEvent, CollectionStartEvent
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from sim.errors import InputError
@@ -70,7 +70,7 @@ def parse_document(text: str, name: str) -> Document:
 
 def parse_value(text: str, origin: str) -> tuple[Any, dict[Path, Mark]]:
     """The YAML value of a `--set` text and the paths inside it, all marked with `origin`. Raises InputError."""
-    node = _compose(text, origin)
+    node = _compose(text, origin, in_file=False)
     document = Document(origin, None)
     problems = Problems(document)
     value = None if node is None else _Builder(document, problems, origin_only=True).build(node, ())
@@ -79,7 +79,7 @@ def parse_value(text: str, origin: str) -> tuple[Any, dict[Path, Mark]]:
     return value, document.marks
 
 
-def _compose(text: str, name: str) -> Node | None:
+def _compose(text: str, name: str, in_file: bool = True) -> Node | None:
     """The node tree, every alias still one shared node. Raises InputError."""
     try:
         with warnings.catch_warnings():
@@ -91,7 +91,7 @@ def _compose(text: str, name: str) -> Node | None:
         raise
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        where = f"{name}:{mark.line + 1}:{mark.column + 1}" if mark else name
+        where = f"{name}:{mark.line + 1}:{mark.column + 1}" if mark and in_file else name
         reason = " ".join(part for part in (error.context, error.problem) if part)
         raise InputError(f"{where}: is not YAML: {printable(reason, 200)}") from None
     except YAMLError as error:
@@ -112,8 +112,6 @@ def _refuse_monsters(text: str, name: str) -> None:
             why = f"nests deeper than {MAX_DEPTH} levels" if depth > MAX_DEPTH else f"has over {MAX_VALUES:,} values"
             mark = event.start_mark
             raise InputError(f"{name}:{mark.line + 1}:{mark.column + 1}: {why}; a scenario never needs that")
-        if isinstance(event, AliasEvent) and not event.anchor:
-            raise InputError(f"{name}: alias without a name")
 
 
 class _Builder:
@@ -126,11 +124,8 @@ class _Builder:
         self.count = 0
 
     def build(self, node: Node, path: Path) -> Any:
-        self.count += 1
         self.document.marks[path] = self._mark(node)
-        if self.count > MAX_VALUES or len(path) > MAX_DEPTH:
-            mark = self.document.marks[path]
-            raise InputError(f"{mark}: aliases expand to over {MAX_VALUES:,} values or into themselves; write the values out")
+        self._grow(node, path)
         if node.tag not in PLAIN_TAGS:
             self.problems.add(path, f"the tag {printable(str(node.tag))} is not allowed; write a plain value")
             return None
@@ -140,6 +135,12 @@ class _Builder:
             return [self.build(item, (*path, index)) for index, item in enumerate(node.value)]
         assert isinstance(node, ScalarNode)
         return self._scalar(node, path)
+
+    def _grow(self, node: Node, path: Path) -> None:
+        self.count += 1
+        if self.count > MAX_VALUES or len(path) > MAX_DEPTH:
+            what = f"aliases expand to over {MAX_VALUES:,} values or into themselves; write the values out"
+            raise InputError(f"{self._mark(node)}: {what}")
 
     def _mapping(self, node: MappingNode, path: Path) -> dict[str, Any]:
         values: dict[str, Any] = {}
@@ -174,6 +175,7 @@ class _Builder:
                 self.problems.add(path, "`<<` merges mappings only; write `<<: *name` of a mapping")
                 continue
             for key_node, value_node in node.value:
+                self._grow(key_node, path)
                 if key_node.tag == TAG + "merge" or not isinstance(key_node, ScalarNode):
                     self.problems.add(path, "`<<` inside a merged mapping is not followed; write the values out")
                 else:

@@ -1,0 +1,59 @@
+"""`--set` replaces values, and its faults are named by its own text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sim.scenario import load_scenario
+
+from .helpers import GOOD, problems, write
+
+
+def test_values_are_replaced_by_number_by_name_and_appended(tmp_path: Path) -> None:
+    path = write(tmp_path, GOOD)
+    sets = [
+        "request_classes.0.share=0.5",
+        "request_classes.faq.share=0.5",
+        "candidates.relays=+groq.llama-3.1-8b",
+        "candidates.offers=[nebius.h100]",
+        "policy.n_plus_one=true",
+        "request_classes.chat.slo.tpot.p99=0.05",
+    ]
+    scenario = load_scenario(path, sets, seed=11)
+    assert [each.share for each in scenario.request_classes] == [0.5, 0.5]
+    assert [relay.id for relay in scenario.relays] == ["deepinfra.llama-3.1-8b", "groq.llama-3.1-8b"]
+    assert [offer.id for offer in scenario.offers] == ["nebius.h100"]
+    assert scenario.policy.n_plus_one and scenario.seed == 11
+    assert (scenario.request_classes[0].slo[1].metric, scenario.request_classes[0].slo[1].quantile) == ("tpot", 0.99)
+
+
+def test_an_override_mends_a_fault_of_the_file(tmp_path: Path) -> None:
+    path = write(tmp_path, GOOD.replace("rate_rps: 5", "rate_rps: five"))
+    assert load_scenario(path, ["traffic.rate_rps=6"]).traffic.rate_rps == 6  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("budget.per_month=-1", "budget.per_month: -1 is negative; write at least 0"),
+        ("budget.monthly=1", "budget.monthly: is not a key here; nearest: per_month"),
+        ("request_classes.chat.slo={ttft: {p95: 2s}}", 'request_classes.0.slo.ttft.p95: "2s" is not a number of seconds; write 2'),
+        ("candidates.offers=+nope", '"nope" is no offer of the catalogue'),
+        ("budget.per_month", "is not key.path=value; write for example --set budget.per_month=60000"),
+        ("request_classes.fag.share=1", 'request_classes has 2 entries and none is "fag"; nearest: faq'),
+        ("seed.x=1", "seed has no keys inside"),
+        ("seed=[1", "is not YAML"),
+        ("seed=+[1]", "`+` adds to a list; seed is not one"),
+        ("traffic=!!python/name:os.system x", "the tag tag:yaml.org,2002:python/name:os.system is not allowed"),
+    ],
+)
+def test_a_fault_names_the_set_text(text: str, expected: str, tmp_path: Path) -> None:
+    (line,) = problems(write(tmp_path, GOOD), text)
+    assert line.startswith(f"--set {text}: ") and expected in line, line
+
+
+def test_faults_of_file_and_overrides_come_together(tmp_path: Path) -> None:
+    path = write(tmp_path, GOOD.replace("rate_rps: 5", "rate_rps: -5"))
+    assert len(problems(path, "budget.per_month=x", "nonsense")) == 3

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from sim.fleet import simulate
-from sim.fleet_records import Status
+from sim.fleet_records import Pool, Status
 from tests.fuzz.random_cases import Case, random_case
 from tests.oracle.engine import THE_RULES, Rules
 from tests.oracle.fleet import simulate_plainly
@@ -58,6 +58,31 @@ def differences(numbers: Iterable[int], most_requests: int = 60) -> list[str]:
 @pytest.mark.parametrize("first", range(0, QUICK, CHUNK))
 def test_kernel_and_oracle_agree_on_random_cases(first: int) -> None:
     assert differences(range(first, first + CHUNK)) == []
+
+
+def test_kernel_and_oracle_agree_on_occupancy() -> None:
+    """Whole runs: time busy, sequences running and the peak of blocks in use agree; their mean to a block per running sequence.
+
+    The kernel takes the blocks in use during a jump as growing evenly, while they grow by one at a time.
+    """
+    for number in range(QUICK):
+        case = replace(random_case(number), end_ps=None)
+        result = simulate(case.fleet, case.requests, seed=0)
+        log = simulate_plainly(case.fleet, case.requests)
+        for pool, stats, replicas in zip(case.fleet.targets, result.targets, log.replicas, strict=True):
+            assert isinstance(pool, Pool)
+            span_ps = max(result.end_ps - pool.network_ps - pool.cost.request_ps, 1) * pool.replicas
+            expected = (
+                sum(r.busy_ps for r in replicas) / span_ps,
+                max(r.peak_blocks for r in replicas) / pool.kv_blocks,
+                sum(r.running_ps for r in replicas) / span_ps,
+            )
+            found = (stats.busy_share, stats.kv_peak_share, stats.running_mean)
+            assert found == pytest.approx(expected, rel=1e-9), f"random_case({number}), {pool.name}"
+            mean_blocks = sum(r.used_block_ps for r in replicas) / span_ps
+            assert abs(stats.kv_mean_share * pool.kv_blocks - mean_blocks) <= stats.running_mean + 1e-9, (
+                f"random_case({number}), {pool.name}"
+            )
 
 
 @pytest.mark.slow

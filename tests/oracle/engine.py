@@ -101,7 +101,9 @@ class Replica:
         self.preemptions = 0
         self.partial_preemptions = 0
         self.computed_tokens = 0
-        self.history: list[tuple[int, int]] = []  # start and end of each step
+        self.used_block_ps = 0  # blocks in use, integrated over time
+        self.running_ps = 0  # sequences running, integrated over time
+        self.peak_blocks = 0
         self.wake = env.event()
         env.process(self.run())
 
@@ -128,10 +130,13 @@ class Replica:
                 yield self.wake
             step = self.build()
             start = int(self.env.now)
+            self.peak_blocks = max(self.peak_blocks, self.kv_blocks - self.free)
             yield self.env.timeout(step.duration_ps(self.cost))
             self.steps += 1
-            self.history.append((start, int(self.env.now)))
-            self.busy_ps += int(self.env.now) - start
+            lasted_ps = int(self.env.now) - start
+            self.busy_ps += lasted_ps
+            self.used_block_ps += lasted_ps * (self.kv_blocks - self.free)
+            self.running_ps += lasted_ps * len(self.running)
             self.apply(step)
             assert self.free >= 0
             assert all(not seq.is_partial for seq in self.running[:-1]), "only the last admitted sequence can be partial"

@@ -33,7 +33,7 @@ def alternatives_chart(plan: Plan, bill: Bill) -> str:
         if isinstance(amount, int | float) and math.isfinite(amount):
             names.append(f"{name} ({str(status).replace('_', ' ')})")
             amounts.append(float(amount))
-            colours.append(COLOURS[5] if status in ("met", "unverified") else BAD)
+            colours.append(BAD if status in ("over_budget", "infeasible", "missed") else COLOURS[5])
     return _bars(names, amounts, colours, f"{bill.currency} a month (dashed: budget)", plan.scenario.budget.per_month)
 
 

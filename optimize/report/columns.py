@@ -93,7 +93,7 @@ SLO = (
 )
 ALTERNATIVES = (
     Column("name", "str", "", "the restriction"),
-    Column("status", "str", "", "met, unverified, over_budget, infeasible or missed"),
+    Column("status", "str", "", "met, within_budget (planned, not simulated), unverified, over_budget, infeasible or missed"),
     Column("per_month", "float", "money", "cost of a month; empty where no plan exists"),
     Column("difference", "float", "money", "minus the cost of the plan"),
     Column("simulated", "bool", "", "whether it was verified by simulation"),

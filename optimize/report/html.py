@@ -148,7 +148,7 @@ def _proof(plan: Plan) -> str:
         return _dim("Nothing was simulated.")
     seeds = ", ".join(map(str, proof.seeds))
     return _dim(
-        f"{proof.requests_simulated:,} requests in {len(proof.hours)} hours on seeds {seeds}; "
+        f"{proof.requests_simulated:,} requests in {len(proof.hours)} {'hour' if len(proof.hours) == 1 else 'hours'} on seeds {seeds}; "
         "requests that were rejected or failed count as infinitely late."
     )
 

@@ -16,7 +16,7 @@ from rich.text import Text
 from optimize.records import Plan
 from optimize.report import grid, tables
 from optimize.report.bill import Bill, bill_of, cents_of
-from optimize.report.words import STATUS_WORDS, bounds, count, duration, headline, percent, promise
+from optimize.report.words import STATUS_WORDS, bounds, count, duration, headline, percent, pool_label, promise
 
 WIDTH = 110
 BAR = 10
@@ -90,6 +90,10 @@ def bullets(console: Console, lines: Sequence[str]) -> None:
     show(console, listing)
 
 
+def _label(plan: Plan, name: object) -> str:
+    return pool_label(str(name), len(plan.program.class_names))
+
+
 def _verdict(console: Console, plan: Plan, bill: Bill) -> None:
     scenario = plan.scenario
     console.print(Text(scenario.name, style="bold") + Text(f"  {scenario.description}" if scenario.description else ""))
@@ -105,7 +109,7 @@ def _cost(console: Console, plan: Plan, bill: Bill) -> None:
     for name, _, amount, share, detail in tables.cost_table(plan, bill).rows:
         part = float(share or 0)
         bar = "▪" * round(BAR * max(0.0, part))
-        listing.add_row(str(name), f"{amount:,.2f}", percent(part), bar, Text(str(detail), style="dim"))
+        listing.add_row(_label(plan, name), f"{amount:,.2f}", percent(part), bar, Text(str(detail), style="dim"))
     listing.add_row(Text("total", style="bold"), Text(f"{bill.total / 100:,.2f}", style="bold"), "")
     show(console, listing)
     words = bounds(plan, bill)
@@ -124,7 +128,7 @@ def _hours(console: Console, plan: Plan) -> None:
     _series(console, plan, "requests/s", total)
     for p in tables.used_pools(plan):
         option = plan.program.pools[p].option
-        _series(console, plan, f"{option.id}, replicas", plan.solution.hosts[p] * option.replicas_per_host)
+        _series(console, plan, f"{_label(plan, option.id)}, replicas", plan.solution.hosts[p] * option.replicas_per_host)
     if relayed.any():
         _series(console, plan, "to relays, % of requests", np.round(100 * relayed / np.maximum(total, 1e-12)))
 
@@ -160,7 +164,7 @@ def _flows(console: Console, plan: Plan) -> None:
         first = (name, count(total), f"{demand.input_tokens[c]:,.0f} / {demand.output_tokens[c]:,.0f}")
         for k, (_, target, _, share) in enumerate(row for row in flows if row[0] == name):
             style = "red" if target == tables.UNSERVED else ""
-            listing.add_row(*(first if k == 0 else ("", "", "")), Text(str(target), style=style), percent(float(share or 0)))
+            listing.add_row(*(first if k == 0 else ("", "", "")), Text(_label(plan, target), style=style), percent(float(share or 0)))
     show(console, listing)
 
 
@@ -187,7 +191,10 @@ def _promises(console: Console, plan: Plan) -> None:
     seeds = ", ".join(map(str, proof.seeds))
     show(
         console,
-        Text(f"{proof.requests_simulated:,} requests in {len(proof.hours)} hours on seeds {seeds}; round {plan.rounds}", "dim"),
+        Text(
+            f"{proof.requests_simulated:,} requests in {len(proof.hours)} {'hour' if len(proof.hours) == 1 else 'hours'} on seeds {seeds}; round {plan.rounds}",
+            "dim",
+        ),
     )
 
 

@@ -105,3 +105,13 @@ def bounds(plan: Plan, bill: Bill) -> str:
         else:
             words.append(f"{name} {bill.money(bound)} (gap {gap:.1%}): {what} costs less")
     return "; ".join(words)
+
+
+def pool_label(pool_id: str, classes: int) -> str:
+    """A pool's id for a narrow screen: a pool for every one of three or more classes says "all" instead of listing them.
+
+    >>> pool_label("o/m/fp8:a+b+c", 3), pool_label("o/m/fp8:a+b", 3)
+    ('o/m/fp8:all', 'o/m/fp8:a+b')
+    """
+    shape, colon, names = pool_id.rpartition(":")
+    return f"{shape}:all" if colon and classes > 2 and names.count("+") == classes - 1 else pool_id

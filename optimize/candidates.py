@@ -1,116 +1,249 @@
-"""Which deployments fit and may serve a class; a reason for each that does not."""
+"""Which deployments fit on which offer and may serve which class; a reason for each that does not."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
 from fnmatch import fnmatchcase
 
-import numpy as np
-
 from optimize.records import Dropped, PoolOption
-from sim.catalog.records import Model, Offer, WeightFormat
+from sim.catalog.records import Gpu, Model, Offer, WeightFormat
 from sim.engine.deployment import BLOCK_TOKENS, Deployment, EngineLimits
-from sim.engine.memory import kv_blocks, weight_bytes
-from sim.scenario.records import RequestClass, Scenario, Tokens
+from sim.engine.memory import kv_blocks, kv_memory_bytes, weight_bytes
+from sim.scenario.records import RequestClass, Scenario
 from sim.traffic.columns import Demand
+
+WIDEST_GROUP = 4  # tensor parallel beyond this multiple of what fits only adds all-reduce time and price
+GB = 1e9
+
+
+@dataclass(frozen=True)
+class Shape:
+    """One way to run a model on an offer; `name` reads offer/model/weights[/tpN]."""
+
+    offer: Offer
+    deployment: Deployment
+
+    @property
+    def name(self) -> str:
+        size = self.deployment.tensor_parallel
+        tail = f"/tp{size}" if size > 1 else ""
+        return f"{self.offer.id}/{self.deployment.model.id}/{self.deployment.weights.id}{tail}"
+
+    @property
+    def replicas_per_host(self) -> int:
+        return self.offer.gpus // self.deployment.tensor_parallel
+
+    @property
+    def usd_per_replica_hour(self) -> float:
+        return self.offer.usd_per_hour / self.replicas_per_host
 
 
 def candidates(scenario: Scenario, demand: Demand) -> tuple[tuple[PoolOption, ...], tuple[Dropped, ...]]:
-    """Pools that the program may buy: per deployment one for each class that it may serve, and one for all of them together."""
+    """All pools that the program may choose from, and what was left out and why.
+
+    Each deployment that fits gives a pool of its own to every class that it may serve, and one that all of them share.
+    Classes without demand are left out. The order is that of the scenario: offers, models, weights, tensor parallel.
+    """
     dropped: list[Dropped] = []
-    options: list[PoolOption] = []
+    wanted = [c for c in range(len(scenario.request_classes)) if demand.mean_rps[c].any()]
+    shapes: list[tuple[Shape, tuple[int, ...]]] = []
     for offer in scenario.offers:
         reason = offer_reason(offer, scenario)
         if reason:
             dropped.append(Dropped(offer.id, reason))
             continue
-        for model_id in sorted({m for c in scenario.request_classes for m in c.models if m in scenario.catalog.models}):
-            for weights_id in scenario.weights:
-                found = shapes(scenario, offer, scenario.catalog.models[model_id], scenario.catalog.weight_formats[weights_id], dropped)
-                for deployment in found:
-                    options += pools_of(scenario, offer, deployment, dropped)
-    return tuple(options), tuple(dropped)
+        for model in models_of(scenario, wanted):
+            if barred(model.id, scenario):
+                dropped.append(Dropped(f"{offer.id}/{model.id}", f'policy.deny names "{model.id}"'))
+                continue
+            for weights in scenario.weights:
+                found, lost = shapes_of(offer, model, scenario.catalog.weight_formats[weights], scenario)
+                dropped += lost
+                for shape in found:
+                    classes, lost = classes_of(shape, scenario, wanted)
+                    dropped += lost
+                    if classes:
+                        shapes.append((shape, classes))
+    kept, lost = without_dearer(shapes)
+    dropped += lost
+    return tuple(option for shape, classes in kept for option in pools_of(shape, classes, scenario)), tuple(dropped)
+
+
+def pools_of(shape: Shape, classes: tuple[int, ...], scenario: Scenario) -> list[PoolOption]:
+    """A dedicated pool per class, then the shared one: loads of classes do not add, so the program needs both to choose from."""
+    sets = [(c,) for c in classes] + ([classes] if len(classes) > 1 else [])
+    names = [each.name for each in scenario.request_classes]
+    return [
+        PoolOption(
+            id=f"{shape.name}:{'+'.join(names[c] for c in group)}",
+            offer=shape.offer,
+            deployment=shape.deployment,
+            replicas_per_host=shape.replicas_per_host,
+            classes=group,
+        )
+        for group in sets
+    ]
 
 
 def offer_reason(offer: Offer, scenario: Scenario) -> str:
-    """Why policy keeps this offer out; empty when it does not."""
+    """Why policy or the offer itself rules it out; empty if nothing does."""
     policy = scenario.policy
     names = (offer.id, offer.provider, offer.gpu)
-    if policy.allow and not any(fnmatchcase(name, pattern) for name in names for pattern in policy.allow):
-        return "not in policy.allow"
-    for pattern in policy.deny:
-        if any(fnmatchcase(name, pattern) for name in names):
-            return f'policy.deny "{pattern}"'
-    if offer.term == "spot":
-        return "spot capacity can be lost at any time; this plan buys none"
+    allowed = [pattern for pattern in policy.allow if any(fnmatchcase(name, pattern) for name in names)]
+    denied = [pattern for pattern in policy.deny if any(fnmatchcase(name, pattern) for name in names)]
+    if denied:
+        return f'policy.deny "{denied[0]}" matches it'
+    if policy.allow and not allowed:
+        return f"policy.allow does not name it ({', '.join(policy.allow)})"
+    if offer.stock == 0:
+        return "stock is 0"
+    if offer.term == "spot" and not allowed:
+        return "spot: losing hosts is not simulated; name it in policy.allow to use it all the same"
     return ""
 
 
-def shapes(scenario: Scenario, offer: Offer, model: Model, weights: WeightFormat, dropped: list[Dropped]) -> list[Deployment]:
-    """The smallest tensor-parallel degree of `model` that fits this host, and the next larger one."""
-    name, gpu = f"{offer.id}/{model.id}/{weights.id}", scenario.catalog.gpus[offer.gpu]
-    if gpu.flops.get(weights.needs, 0.0) <= 0:
-        dropped.append(Dropped(name, f"{gpu.id} has no hardware for {weights.needs}, which {weights.id} weights need"))
-        return []
-    limits = EngineLimits(**scenario.engine)  # type: ignore[arg-type]
-    fitting: list[Deployment] = []
-    for degree in sorted(scenario.tensor_parallel):
-        if degree > offer.gpus or offer.gpus % degree or model.heads % degree or len(fitting) == 2:
-            continue
-        deployment = Deployment(model, weights, gpu, degree, limits)
-        if kv_blocks(deployment) > 0:
-            fitting.append(deployment)
-    if not fitting:
-        have = offer.gpus * gpu.memory_bytes * limits.gpu_memory_utilization / 1e9
-        text = f"weights {weight_bytes(model, weights) / 1e9:.0f} GB do not leave room for KV in {have:.0f} GB ({offer.gpus} x {gpu.id})"
-        dropped.append(Dropped(name, f"{text}; a host with more GPUs or smaller weights would fit"))
-    return fitting
+def barred(model: str, scenario: Scenario) -> bool:
+    """Whether policy denies a model."""
+    return any(fnmatchcase(model, pattern) for pattern in scenario.policy.deny)
 
 
-def pools_of(scenario: Scenario, offer: Offer, deployment: Deployment, dropped: list[Dropped]) -> list[PoolOption]:
-    """A dedicated pool per class that this deployment may serve, and a shared one when there are several."""
-    tail = f"/tp{deployment.tensor_parallel}" if deployment.tensor_parallel > 1 else ""
-    name = f"{offer.id}/{deployment.model.id}/{deployment.weights.id}{tail}"
-    room = kv_blocks(deployment) * BLOCK_TOKENS
-    chosen: list[int] = []
-    for c, request_class in enumerate(scenario.request_classes):
-        if deployment.model.id not in request_class.models:
-            continue
-        reason = class_reason(request_class, offer, deployment, room)
-        if reason:
-            dropped.append(Dropped(f"{name}:{request_class.name}", reason))
+def models_of(scenario: Scenario, wanted: Iterable[int]) -> list[Model]:
+    """Models with known shape that some class accepts, in the order of the file. Others are only sold by relays."""
+    names = dict.fromkeys(name for c in wanted for name in scenario.request_classes[c].models)
+    return [scenario.catalog.models[name] for name in names if name in scenario.catalog.models]
+
+
+def engine_limits(scenario: Scenario) -> EngineLimits:
+    """The scheduler limits of every deployment; counts as whole numbers."""
+    kinds = {f.name: f.type for f in fields(EngineLimits)}
+    given = {k: int(v) if "int" in str(kinds[k]) else bool(v) if kinds[k] == "bool" else v for k, v in scenario.engine.items()}
+    return EngineLimits(**given)  # type: ignore[arg-type]
+
+
+def shapes_of(offer: Offer, model: Model, weights: WeightFormat, scenario: Scenario) -> tuple[list[Shape], list[Dropped]]:
+    """The tensor-parallel degrees at which the model fits, up to four times the smallest."""
+    gpu, limits = scenario.catalog.gpus[offer.gpu], engine_limits(scenario)
+    prefix = f"{offer.id}/{model.id}/{weights.id}"
+    if gpu.flops.get(weights.needs, 0) <= 0:
+        return [], [Dropped(prefix, f"{gpu.id} has no {weights.needs} arithmetic; try {formats_for(gpu, scenario)}")]
+    found: list[Shape] = []
+    dropped: list[Dropped] = []
+    for size in sorted(scenario.tensor_parallel):
+        if size > offer.gpus or offer.gpus % size:
+            continue  # not a choice on this host: nobody asks why
+        shape = Shape(offer, Deployment(model, weights, gpu, size, limits))
+        if model.heads % size:
+            dropped.append(Dropped(shape.name, f"{model.heads} attention heads do not split over {size} GPUs"))
+        elif found and size > WIDEST_GROUP * found[0].deployment.tensor_parallel:
+            dropped.append(Dropped(shape.name, f"fits on {found[0].deployment.tensor_parallel}; {size} GPUs are more than it needs"))
+        elif kv_blocks(shape.deployment) <= 0:
+            dropped.append(Dropped(shape.name, memory_reason(shape.deployment, scenario)))
         else:
-            chosen.append(c)
-    groups = [(c,) for c in chosen] + ([tuple(chosen)] if len(chosen) > 1 else [])
-    replicas = offer.gpus // deployment.tensor_parallel
-    names = [c.name for c in scenario.request_classes]
-    return [PoolOption(f"{name}:{'+'.join(names[c] for c in group)}", offer, deployment, replicas, group) for group in groups]
+            found.append(shape)
+    return found, dropped
 
 
-def class_reason(request_class: RequestClass, offer: Offer, deployment: Deployment, room_tokens: int) -> str:
-    """Why this class may not or cannot be served by `deployment` on `offer`; empty when it can."""
-    if request_class.data_residency and not set(request_class.data_residency) & set(offer.residency):
-        where = ", ".join(offer.residency) or "an unstated region"
-        return f"data must stay in {' or '.join(request_class.data_residency)}, the host is in {where}"
-    need = large_request_tokens(request_class)
-    if need > deployment.model.max_context:
-        return f"a large request has {need:,.0f} tokens, the model's context holds {deployment.model.max_context:,}"
-    if need > room_tokens:
-        return f"a large request has {need:,.0f} tokens, the KV cache holds {room_tokens:,}"
+def formats_for(gpu: Gpu, scenario: Scenario) -> str:
+    """Weight formats that the card can run, in words."""
+    usable = [name for name, row in scenario.catalog.weight_formats.items() if gpu.flops.get(row.needs, 0) > 0]
+    return " or ".join(usable) if usable else "another GPU"
+
+
+def memory_reason(deployment: Deployment, scenario: Scenario) -> str:
+    """What does not fit, in GB, and the smallest shapes that would."""
+    size = deployment.tensor_parallel
+    need = weight_bytes(deployment.model, deployment.weights)
+    usable = kv_memory_bytes(deployment) * size + need
+    return f"weights {need / GB:.0f} GB > {usable / GB:.1f} GB usable{shapes_that_fit(deployment, scenario)}"
+
+
+def shapes_that_fit(deployment: Deployment, scenario: Scenario) -> str:
+    """`; try tensor_parallel 8, or int4 on 2`: per format the smallest group of this GPU that holds the model; empty if none does."""
+    tips = []
+    for name, weights in scenario.catalog.weight_formats.items():
+        if name not in (deployment.weights.id, "fp8", "int4") or deployment.gpu.flops.get(weights.needs, 0) <= 0:
+            continue
+        for size in (1, 2, 4, 8):
+            trial = Deployment(deployment.model, weights, deployment.gpu, size, deployment.limits)
+            if deployment.model.heads % size == 0 and kv_blocks(trial) > 0:
+                same = name == deployment.weights.id
+                tips.append((not same, f"tensor_parallel {size}" if same else f"{name} on {size}"))
+                break
+    return "; try " + ", or ".join(text for _, text in sorted(tips)) if tips else ""
+
+
+def longest_request(request_class: RequestClass) -> tuple[int, int]:
+    """(prompt, answer) tokens of the longest request that the class can send."""
+    answer = math.ceil(request_class.output_tokens.tokens[-1])
+    talk = request_class.conversation
+    if talk is not None:
+        prompt = talk.system_prompt_tokens + talk.history_cap_tokens + math.ceil(talk.user_tokens.tokens[-1])
+    else:
+        assert request_class.input_tokens is not None
+        prompt = math.ceil(request_class.input_tokens.tokens[-1])
+    return prompt, answer
+
+
+def classes_of(shape: Shape, scenario: Scenario, wanted: Iterable[int]) -> tuple[tuple[int, ...], list[Dropped]]:
+    """Classes that the shape may serve, with a reason for each that accepts the model and still may not be served."""
+    kept, dropped = [], []
+    for c in wanted:
+        request_class = scenario.request_classes[c]
+        if shape.deployment.model.id not in request_class.models:
+            continue
+        reason = class_reason(shape, request_class)
+        if reason:
+            dropped.append(Dropped(f"{shape.name}:{request_class.name}", reason))
+        else:
+            kept.append(c)
+    return tuple(kept), dropped
+
+
+def class_reason(shape: Shape, request_class: RequestClass) -> str:
+    """Why the shape may not serve the class; empty if it may."""
+    needed, offered = request_class.data_residency, shape.offer.residency
+    if needed and not set(needed) & set(offered):
+        return f"data must stay in {' or '.join(needed)}; the offer states {', '.join(offered) or 'no place'}"
+    tokens = sum(longest_request(request_class))
+    if tokens > shape.deployment.model.max_context:
+        return f"longest request {tokens:,} tokens > context of {shape.deployment.model.max_context:,}"
+    room = kv_blocks(shape.deployment) * BLOCK_TOKENS
+    if math.ceil(tokens / BLOCK_TOKENS) * BLOCK_TOKENS > room:
+        return f"longest request {tokens:,} tokens > {room:,} tokens of KV cache; try a larger tensor_parallel"
     return ""
 
 
-def large_request_tokens(request_class: RequestClass) -> float:
-    """Tokens of a request with prompt and answer each at its 99th percentile (a conversation: at its history cap)."""
-    if request_class.conversation is not None:
-        talk = request_class.conversation
-        prompt = talk.system_prompt_tokens + talk.history_cap_tokens + at_quantile(talk.user_tokens, 0.99)
-    elif request_class.input_tokens is not None:
-        prompt = at_quantile(request_class.input_tokens, 0.99)
-    else:
-        raise ValueError(f"class {request_class.name} has neither input_tokens nor conversation")
-    return prompt + at_quantile(request_class.output_tokens, 0.99)
+def without_dearer(
+    shapes: list[tuple[Shape, tuple[int, ...]]],
+) -> tuple[list[tuple[Shape, tuple[int, ...]]], list[Dropped]]:
+    """Drops a shape when the same deployment is sold cheaper on terms that are nowhere worse; of equals the first stays."""
+    kept: list[tuple[Shape, tuple[int, ...]]] = []
+    dropped: list[Dropped] = []
+    for k, (shape, classes) in enumerate(shapes):
+        better = next((o for i, (o, served) in enumerate(shapes) if i != k and no_worse(o, served, shape, classes, i < k)), None)
+        if better is None:
+            kept.append((shape, classes))
+        else:
+            dropped.append(
+                Dropped(
+                    shape.name,
+                    f"${shape.usd_per_replica_hour:.3f} per replica-hour; the same replica costs "
+                    f"${better.usd_per_replica_hour:.3f} at {better.offer.id}",
+                )
+            )
+    return kept, dropped
 
 
-def at_quantile(tokens: Tokens, quantile: float) -> float:
-    """Token count at a quantile of the inverse CDF."""
-    return float(np.interp(quantile, tokens.quantiles, tokens.tokens))
+def no_worse(one: Shape, served: tuple[int, ...], other: Shape, classes: tuple[int, ...], earlier: bool) -> bool:
+    """Whether `one` replaces `other` in any plan: same replica and term, no dearer, no coarser, no scarcer, as elastic, as many classes."""
+    a, b = one.offer, other.offer
+    if one.deployment.id != other.deployment.id or a.term != b.term or a.stock is not None or not set(classes) <= set(served):
+        return False
+    if a.elastic < b.elastic or a.boot_s > b.boot_s or one.replicas_per_host > other.replicas_per_host:
+        return False
+    if other.replicas_per_host % one.replicas_per_host:
+        return False
+    price, dear = one.usd_per_replica_hour, other.usd_per_replica_hour
+    return price < dear or (price == dear and earlier)

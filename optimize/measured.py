@@ -1,95 +1,73 @@
-"""The user's own numbers instead of the simulator's: a CSV of rates that one replica sustains inside the SLO."""
+"""The user's own capacities as terms of the program: `measured_capacity`, a CSV `offer,class,rate_rps[,pool_size]`."""
 
 from __future__ import annotations
 
-import csv
 import math
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 
 from optimize.records import Alternative, LoadLevel, PoolOption, PoolTerms, ProgramInput, SloRow
-from sim.errors import InputError
+from sim.catalog.records import Offer
 from sim.scenario.records import Scenario
 
-COLUMNS = ("offer", "class", "rate_rps")
+Rates = dict[int, dict[int, float]]  # pool size -> class -> requests/s of one replica
 
 
 def measured_terms(scenario: Scenario, slos: tuple[SloRow, ...]) -> tuple[PoolTerms, ...]:
-    """One pool per offer from `offer,class,rate_rps[,pool_size]`: a request/s of a class occupies 1 / rate replicas; zero: cannot serve.
+    """One pool per offer, shared by the classes with a positive rate; an offer with none is left out.
 
-    Rates at several pool sizes are for the whole pool; the smallest rate per replica among them is used (safe side).
+    A replica serves `rate_rps` of a class inside its SLO, so a request occupies 1 / rate replica-seconds; classes add. Such a
+    pool misses nothing: the rate says so. One host is one replica. Raises InputError with every bad row, `file:line`.
     """
-    if scenario.measured_capacity is None:
-        raise ValueError("the scenario has no measured_capacity")
-    rates = read_rates(scenario.measured_capacity, scenario)
-    classes = [c.name for c in scenario.request_classes]
-    answer = []
-    for offer in scenario.offers:
-        load = np.array([1 / rate if (rate := rates.get((offer.id, name), 0.0)) > 0 else math.inf for name in classes])
-        served = tuple(int(c) for c in np.flatnonzero(np.isfinite(load)))
-        option = PoolOption(offer.id, offer, None, 1, served)
-        answer.append(PoolTerms(option, (LoadLevel(load, np.zeros(len(slos))),), 1.0, 0.0, True))
-    return tuple(answer)
+    from sim.scenario.measured import read_measured_capacity  # late: YAML machinery that `--help` must not pay for
+
+    names = {request_class.name: c for c, request_class in enumerate(scenario.request_classes)}
+    rates: dict[str, Rates] = {}
+    for row in read_measured_capacity(scenario):
+        rates.setdefault(row.offer, {}).setdefault(row.pool_size, {})[names[row.class_name]] = row.rate_rps
+    terms = [offer_terms(offer, rates.get(offer.id, {}), scenario, len(slos)) for offer in scenario.offers]
+    return tuple(each for each in terms if each is not None)
 
 
-def read_rates(path: Path, scenario: Scenario) -> dict[tuple[str, str], float]:
-    """(offer, class) -> requests/s per replica; InputError with every bad row."""
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: cannot be read as UTF-8 text ({error}); write a CSV with columns {','.join(COLUMNS)}") from None
-    reader = csv.DictReader(text.splitlines())
-    missing = [name for name in COLUMNS if name not in (reader.fieldnames or [])]
-    if missing:
-        raise InputError(f"{path}:1: column {', '.join(missing)} is missing; the header is offer,class,rate_rps[,pool_size]")
-    offers, classes = {o.id for o in scenario.offers}, {c.name for c in scenario.request_classes}
-    problems: list[str] = []
-    rates: dict[tuple[str, str], float] = {}
-    for row in reader:
-        where = f"{path}:{reader.line_num}"
-        offer, name = (row["offer"] or "").strip(), (row["class"] or "").strip()
-        rate, size = number(row["rate_rps"]), number(row.get("pool_size") or "1")
-        if offer not in offers:
-            problems.append(f'{where}: offer: "{offer}" is not a candidate offer; write one of {", ".join(sorted(offers))}')
-        if name not in classes:
-            problems.append(f'{where}: class: "{name}" is not a request class; write one of {", ".join(sorted(classes))}')
-        if rate is None:
-            problems.append(f'{where}: rate_rps: "{row["rate_rps"]}" is not a rate; write requests per second, 0 for cannot serve')
-        if size is None or size < 1:
-            problems.append(f'{where}: pool_size: "{row.get("pool_size")}" is not a number of replicas; write 1 or more')
-        if rate is not None and size:
-            rates[offer, name] = min(rates.get((offer, name), math.inf), rate / size)
-    if problems:
-        raise InputError(problems)
+def offer_terms(offer: Offer, rates: Rates, scenario: Scenario, rows: int) -> PoolTerms | None:
+    """The pool of one offer from its rates by pool size; None when it serves nobody.
+
+    Loads are those of the largest size; with several sizes the smallest fixes the line slope * n - intercept, at the class that
+    suffers most from small pools.
+    """
     if not rates:
-        raise InputError(f"{path}: has no rows; write at least one offer,class,rate_rps")
-    return rates
-
-
-def number(text: str | None) -> float | None:
-    """A finite number >= 0, or None."""
-    try:
-        value = float(text or "")
-    except ValueError:
         return None
-    return value if math.isfinite(value) and value >= 0 else None
+    small, large = min(rates), max(rates)
+    load = np.full(len(scenario.request_classes), math.inf)
+    for c, rate in rates[large].items():
+        if rate > 0:
+            load[c] = 1.0 / rate
+    classes = tuple(int(c) for c in np.flatnonzero(np.isfinite(load)))
+    if not classes:
+        return None
+    slope, intercept = 1.0, 0.0
+    if small < large:
+        carried = min(small * rates[small].get(c, 0.0) * load[c] for c in classes)
+        slope = (large - min(carried, small)) / (large - small)
+        intercept = slope * large - large
+    served = "+".join(scenario.request_classes[c].name for c in classes)
+    option = PoolOption(f"{offer.id}:{served}", offer, None, 1, classes)
+    return PoolTerms(option, (LoadLevel(load, np.zeros(rows)),), slope, intercept, True)
 
 
 def measured_alternatives(problem: ProgramInput) -> tuple[Alternative, ...]:
-    """The same question with each offer alone, with relays only, and without relays."""
+    """The same question with one offer alone, no relays, budget ignored: what the mix saves."""
     from optimize.program.solve import solve
 
-    cases = [(f"{t.option.offer.id} only", replace(problem, pools=(t,), relays=())) for t in problem.pools]
-    cases.append(("relays only", replace(problem, pools=())))
-    cases.append(("own GPUs only", replace(problem, relays=())))
     answer = []
-    for name, narrow in cases:
-        solution = solve(replace(narrow, budget_usd=math.inf))
-        if solution.unserved.sum() > 1e-6 * problem.demand.mean_rps.sum():
-            answer.append(Alternative(name, "infeasible", None, "not every class can be served"))
+    for terms in problem.pools:
+        alone = solve(replace(problem, pools=(terms,), relays=(), budget_usd=math.inf))
+        name = f"{terms.option.offer.id} alone"
+        if alone.unserved.any():
+            lost = float((alone.unserved @ problem.demand.weight_h).sum() / (problem.demand.mean_rps @ problem.demand.weight_h).sum())
+            answer.append(Alternative(name, "infeasible", None, f"{lost:.1%} of requests unserved"))
         else:
-            status = "within_budget" if solution.cost_usd <= problem.budget_usd else "over_budget"
-            answer.append(Alternative(name, status, solution.cost_usd))
+            status = "within_budget" if alone.cost_usd <= problem.budget_usd else "over_budget"
+            answer.append(Alternative(name, status, alone.cost_usd))
     return tuple(answer)

@@ -1,66 +1,112 @@
-"""The only place where money is computed: one documented formula each. USD; a month has 730 hours."""
+"""The only place where money is computed. Amounts in USD; a month has 730 hours; prices exclude tax."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from optimize.records import CostLine, Floats, Ints, ProgramInput, ProgramSolution
-from sim.catalog.records import Offer, Relay
+from sim.catalog.records import Relay
 
 HOURS_PER_MONTH = 730.0
 HOUR_S = 3600.0
+MTOK = 1e6
 
 
-def hosts_usd(offer: Offer, billed: Ints, weight_h: Floats) -> float:
-    """Monthly price of `billed` [slices] hosts: price per host-hour x hosts x hours that each slice stands for.
+def hosts_usd(billed: Ints | Floats, weight_h: Floats, usd_per_hour: float) -> float:
+    """Monthly cost of the hosts of one offer: paid host-hours times the price of an hour.
 
-    >>> offer = Offer("a", "p", "l4", 1, 2.0, "on_demand", source=None)
-    >>> hosts_usd(offer, np.array([1, 3]), np.array([600.0, 130.0]))
-    1980.0
+    `billed` [slices] hosts that are paid, `weight_h` [slices] hours a month of each slice. An elastic offer is paid for the hours in
+    which a host runs; any other has the same count in every slice, so that 730 h are paid, idle ones included.
+
+    >>> hosts_usd(np.array([2, 1]), np.array([365.0, 365.0]), 1.0)
+    1095.0
+    >>> hosts_usd(np.array([2, 2]), np.array([365.0, 365.0]), 1.0) == 2 * 730.0
+    True
     """
-    return float(offer.usd_per_hour * (billed @ weight_h))
+    return float(np.asarray(billed, dtype=np.float64) @ weight_h) * usd_per_hour
 
 
-def billed_hosts(offer: Offer, hosts: Ints) -> Ints:
-    """Hosts that are paid in each slice: those that run if the offer is elastic, else the most that ever run, in every slice.
+def request_usd(
+    input_tokens: float, cached_tokens: float, output_tokens: float, usd_in: float, usd_cached: float | None, usd_out: float
+) -> float:
+    """Price of one request; prices in USD per million tokens, `cached_tokens` are part of `input_tokens`.
 
-    >>> offer = Offer("a", "p", "l4", 1, 2.0, "owned", source=None)
-    >>> billed_hosts(offer, np.array([1, 3]))
-    array([3, 3])
+    (input - cached) x input price + cached x cached price + output x output price; without a cached price all input is dear.
+
+    >>> request_usd(1000, 400, 500, usd_in=2.0, usd_cached=0.5, usd_out=8.0)
+    0.0054
+    >>> request_usd(1e6, 0, 5e5, usd_in=3, usd_cached=None, usd_out=15)
+    10.5
     """
-    return hosts.copy() if offer.elastic else np.full_like(hosts, hosts.max(initial=0))
+    cached = min(cached_tokens, input_tokens) if usd_cached is not None else 0.0
+    usd = (input_tokens - cached) * usd_in + cached * (usd_cached or 0.0) + output_tokens * usd_out
+    return float(usd / MTOK)
 
 
 def relay_request_usd(relay: Relay, input_tokens: float, cached_tokens: float, output_tokens: float) -> float:
-    """Price of one request: fresh input, cached input and output tokens, each at its price per million.
+    """Price of one request at `relay`, see `request_usd`; exact for means, because the price is linear in tokens."""
+    return request_usd(
+        input_tokens,
+        cached_tokens,
+        output_tokens,
+        relay.usd_per_mtok_input,
+        relay.usd_per_mtok_cached,
+        relay.usd_per_mtok_output,
+    )
 
-    `cached_tokens` are part of `input_tokens`; without a cached price they cost as much as fresh ones.
+
+def requests_per_month(rate_rps: Floats, weight_h: Floats) -> float:
+    """Requests of a month from rates by slice.
+
+    >>> requests_per_month(np.array([1.0, 2.0]), np.array([100.0, 630.0]))
+    4896000.0
     """
-    cached_price = relay.usd_per_mtok_input if relay.usd_per_mtok_cached is None else relay.usd_per_mtok_cached
-    fresh = input_tokens - cached_tokens
-    return float(fresh * relay.usd_per_mtok_input + cached_tokens * cached_price + output_tokens * relay.usd_per_mtok_output) / 1e6
+    return float(np.asarray(rate_rps, dtype=np.float64) @ weight_h) * HOUR_S
 
 
-def relay_usd(problem: ProgramInput, solution: ProgramSolution, a: int) -> float:
-    """Monthly bill of relay `a`: requests of each class x price of one request of that class."""
-    requests = solution.relay_flow[a] @ problem.demand.weight_h * HOUR_S
-    price = np.where(np.isfinite(problem.relays[a].usd_per_request), problem.relays[a].usd_per_request, 0.0)
-    return float(requests @ price)
+def calls_usd(flow_rps: Floats, usd_per_request: Floats, weight_h: Floats) -> float:
+    """Monthly cost of the calls to one relay; `flow_rps` [classes, slices], `usd_per_request` [classes], unused classes may be inf.
+
+    >>> calls_usd(np.array([[1.0], [0.0]]), np.array([0.001, np.inf]), np.array([730.0]))
+    2628.0
+    """
+    used = flow_rps.any(axis=1)
+    usd_per_s = np.where(used, usd_per_request, 0.0) @ flow_rps
+    return round(float(usd_per_s @ weight_h) * HOUR_S, 9)
+
+
+def to_currency(usd: float, usd_per_unit: float) -> float:
+    """An amount of USD in a currency of which one unit costs `usd_per_unit` USD.
+
+    >>> to_currency(120.0, 1.2)
+    100.0
+    """
+    return usd / usd_per_unit
+
+
+def to_usd(amount: float, usd_per_unit: float) -> float:
+    """An amount of a currency in USD; the inverse of `to_currency`.
+
+    >>> to_usd(100.0, 1.2)
+    120.0
+    """
+    return amount * usd_per_unit
 
 
 def cost_lines(problem: ProgramInput, solution: ProgramSolution) -> tuple[CostLine, ...]:
-    """The bill: a line per pool that is paid and per relay that is used, dearest first, then fixed costs. Its sum is the cost of the plan."""
+    """The bill of a solution: a line per pool and relay that costs anything, dearest first, then fixed costs; names are their ids."""
+    weight_h = problem.demand.weight_h
     lines = []
     for p, terms in enumerate(problem.pools):
-        if solution.billed[p].any():
-            offer = terms.option.offer
-            hours = float(solution.billed[p] @ problem.demand.weight_h)
-            detail = f"{hours:,.0f} host-hours x ${offer.usd_per_hour:g}"
-            lines.append(CostLine(terms.option.id, "gpu", hosts_usd(offer, solution.billed[p], problem.demand.weight_h), detail))
+        billed = solution.billed[p]
+        usd = hosts_usd(billed, weight_h, terms.option.offer.usd_per_hour)
+        if billed.any():
+            lines.append(CostLine(terms.option.id, "gpu", usd, f"{float(billed @ weight_h):,.0f} host-hours"))
     for a, relay in enumerate(problem.relays):
-        requests = float(solution.relay_flow[a].sum(axis=0) @ problem.demand.weight_h) * HOUR_S
-        if requests > 0.5:
-            lines.append(CostLine(relay.relay.id, "relay", relay_usd(problem, solution, a), f"{requests:,.0f} requests"))
+        flow = solution.relay_flow[a]
+        if flow.any():
+            requests = requests_per_month(flow.sum(axis=0), weight_h)
+            lines.append(CostLine(relay.relay.id, "relay", calls_usd(flow, relay.usd_per_request, weight_h), f"{requests:,.0f} requests"))
     lines.sort(key=lambda line: (-line.per_month_usd, line.name))
     if problem.fixed_usd:
         lines.append(CostLine("fixed costs", "fixed", problem.fixed_usd))
@@ -68,6 +114,5 @@ def cost_lines(problem: ProgramInput, solution: ProgramSolution) -> tuple[CostLi
 
 
 def plan_cost_usd(problem: ProgramInput, solution: ProgramSolution) -> float:
-    """Monthly cost of a solution, without the penalty for unserved demand."""
-    pools = sum(hosts_usd(t.option.offer, solution.billed[p], problem.demand.weight_h) for p, t in enumerate(problem.pools))
-    return pools + sum(relay_usd(problem, solution, a) for a in range(len(problem.relays))) + problem.fixed_usd
+    """Monthly cost of a solution: the sum of its lines."""
+    return float(sum(line.per_month_usd for line in cost_lines(problem, solution)))

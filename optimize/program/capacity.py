@@ -1,32 +1,46 @@
-"""A pool carries what was measured, and no more."""
+"""Constraint family: no pool carries more than its hosts sustain."""
 
 from __future__ import annotations
 
 import pulp
 
-from optimize.program.variables import Program, most_hosts
+from optimize.program.model import Model, Pair
 
 
-def add_capacity(program: Program) -> None:
-    """sum_cj load[c,j] x[p,c,j,t] <= slope * replicas_per_host * (n[p,t] - spare * u[p,t]) - intercept * u[p,t]
+def capacity_rows(model: Model) -> None:
+    """Per pool p and hour t: sum_jc load_pjc d_ct x_pjct + overhead_p on_pt <= per_host_p hosts_pt.
 
-    with spare = 1 under N+1, else 0; n[p,t] <= bound * u[p,t] where u exists; n[p,t] <= R[p] for offers that are paid in every hour.
+    per_host = slope x replicas per host; overhead = intercept, and under N+1 one host more: what is left with a host lost still
+    carries everything. The line slope * n - intercept is the measured convex capacity from its safe side.
     """
-    loads: dict[tuple[int, int], list[tuple[pulp.LpVariable, float]]] = {key: [] for key in program.hosts}
-    for (p, c, j, t), x in program.pool_flow.items():
-        if (p, t) in loads:
-            loads[p, t].append((x, float(program.problem.pools[p].levels[j].load[c])))
-        else:
-            program.lp.addConstraint(x <= 0, f"no_hosts_{p}_{c}_{j}_{t}")
-    for (p, t), parts in loads.items():
-        terms = program.problem.pools[p]
-        per_host = terms.slope * terms.option.replicas_per_host
-        row = [*parts, (program.hosts[p, t], -per_host)]
-        if (p, t) in program.on:
-            spare = per_host if program.problem.n_plus_one else 0.0
-            row.append((program.on[p, t], spare + terms.intercept))
-            bound = most_hosts(program.problem, p, t)
-            program.lp.addConstraint(program.hosts[p, t] - bound * program.on[p, t] <= 0, f"on_{p}_{t}")
-        program.lp.addConstraint(pulp.LpAffineExpression(row) <= 0, f"capacity_{p}_{t}")
-        if p in program.base:
-            program.lp.addConstraint(program.hosts[p, t] - program.base[p] <= 0, f"base_{p}_{t}")
+    demand = model.problem.demand.mean_rps
+    rows: dict[tuple[int, int], list[Pair]] = {}
+    by_index = {route.index: route for route in model.routes}
+    for (p, j, c, t), variable in model.flow.items():
+        load = float(by_index[p].terms.levels[j].load[c] * demand[c, t])
+        rows.setdefault((p, t), []).append((variable, load))
+    for (p, t), terms in rows.items():
+        route = by_index[p]
+        hosts, on = model.hosts_of(route, t), model.on_of(route, t)
+        terms.append((hosts, -route.per_host))
+        if on is not None:
+            terms.append((on, route.overhead))
+        model.add(f"capacity_{p}_{t}", terms, pulp.LpConstraintLE, 0.0)
+
+
+def running_rows(model: Model) -> None:
+    """Per pool p with overhead and hour t: hosts_pt <= most_pt on_pt and hosts_pt >= (1 + spare) on_pt.
+
+    A pool that has hosts runs, so it pays its overhead; a pool that runs has a host, and a spare one under N+1.
+    """
+    for route in model.routes:
+        if not route.switched:
+            continue
+        for (p, t), on in model.on.items():
+            if p != route.index:
+                continue
+            hosts = model.hosts_of(route, t)
+            assert hosts is not None
+            name = f"{p}_{t}" if t >= 0 else f"{p}"
+            model.add(f"running_{name}", [(hosts, 1.0), (on, -float(hosts.upBound))], pulp.LpConstraintLE, 0.0)
+            model.add(f"least_{name}", [(hosts, 1.0), (on, -1.0 - route.spare)], pulp.LpConstraintGE, 0.0)

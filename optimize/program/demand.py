@@ -1,19 +1,27 @@
-"""Every request goes somewhere, or is counted as unserved."""
+"""Constraint family: every request goes somewhere."""
 
 from __future__ import annotations
 
 import pulp
 
-from optimize.program.variables import Program
+from optimize.program.model import Model, Pair
 
 
-def add_demand(program: Program) -> None:
-    """sum_pj x[p,c,j,t] + sum_a y[a,c,t] + z[c,t] = d[c,t] for every class and slice."""
-    terms: dict[tuple[int, int], list[tuple[pulp.LpVariable, float]]] = {key: [(z, 1)] for key, z in program.unserved.items()}
-    for (_, c, _, t), x in program.pool_flow.items():
-        terms[c, t].append((x, 1))
-    for (_, c, t), y in program.relay_flow.items():
-        terms[c, t].append((y, 1))
-    for (c, t), parts in terms.items():
-        rate = float(program.problem.demand.mean_rps[c, t])
-        program.lp.addConstraint(pulp.LpAffineExpression(parts) == rate, f"demand_{c}_{t}")
+def demand_rows(model: Model) -> None:
+    """Per class c and hour t: sum_pj x_pjct + sum_a y_act + z_ct = 1 (shares of the demand d_ct).
+
+    Without z where the view demands that all is served; a class without any route then makes the problem infeasible, as it should.
+    """
+    rows: dict[tuple[int, int], list[Pair]] = {
+        (c, t): [] for t in model.view.slices for c in range(len(model.problem.demand.mean_rps)) if model.problem.demand.mean_rps[c, t] > 0
+    }
+    for (_, _, c, t), variable in model.flow.items():
+        rows[c, t].append((variable, 1.0))
+    for (_, c, t), variable in model.calls.items():
+        rows[c, t].append((variable, 1.0))
+    for (c, t), variable in model.unserved.items():
+        rows[c, t].append((variable, 1.0))
+    for (c, t), terms in rows.items():
+        if not terms:
+            terms.append((model.prob.add_variable(f"nobody_{c}_{t}", 0, 0), 1.0))
+        model.add(f"demand_{c}_{t}", terms, pulp.LpConstraintEQ, 1.0)

@@ -1,22 +1,26 @@
-"""The fluid bound: hosts divisible, every request at its least load, every hour paid for itself."""
+"""A lower bound with everything divisible: hosts, hours and flows."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from optimize.program.rows import add_rows
+from optimize.program.answer import no_parts, read, unserved_requests
+from optimize.program.build import build
+from optimize.program.model import View
+from optimize.program.routes import penalty_usd, pool_routes
 from optimize.program.solver import run
-from optimize.program.variables import make_program
 from optimize.records import ProgramInput
 
 
 def fluid_bound_usd(problem: ProgramInput) -> float:
-    """A monthly cost that no plan on these loads can be below; loose. Offers that are paid in every hour are taken as if they followed it."""
-    pools = tuple(replace(t, option=replace(t.option, offer=replace(t.option.offer, elastic=True)), intercept=0.0) for t in problem.pools)
-    relaxed = replace(problem, pools=pools, n_plus_one=False)
-    total = problem.fixed_usd
-    for t in range(len(problem.demand.slices)):
-        program = make_program(relaxed, (t,), integer=False)
-        add_rows(program)
-        total += run(program.lp, 0.0).objective
-    return total
+    """Monthly cost below which no solution of `problem` can fall, by its linear relaxation.
+
+    Given the least loads that any batching allows, and no miss shares, it bounds every plan under the simulator. Where demand cannot
+    all be served, it bounds the cost of serving the most. Hosts of offers that cannot follow the hour are divisible too.
+    """
+    routes = pool_routes(problem)
+    penalty = penalty_usd(problem, routes)
+    slices = tuple(range(len(problem.demand.slices)))
+    model = build(problem, View(slices, whole=False, penalty_usd=penalty), routes)
+    outcome = run(model, 0.0, 0, relax=True)
+    parts = no_parts(problem)
+    read(model, parts)
+    return max(0.0, outcome.bound - penalty * unserved_requests(problem, parts)) + problem.fixed_usd

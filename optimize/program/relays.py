@@ -1,35 +1,40 @@
-"""Account limits of relays at the peak minute, and the share of traffic that may leave the house."""
+"""Constraint family: what relay accounts and policy allow."""
 
 from __future__ import annotations
 
 import pulp
 
-from optimize.program.variables import Program
+from optimize.program.model import Model, Pair
 
 
-def add_relay_limits(program: Program) -> None:
-    """60 * peak * sum_c y[a,c,t] <= rpm and 60 * peak * sum_c tokens[c] y[a,c,t] <= tpm where limits are hard."""
-    minute = 60 * program.problem.demand.peak_factor
-    for a, terms in enumerate(program.problem.relays):
-        if not terms.hard_limits:
-            continue
-        for t in program.slices:
-            flows = [(c, program.relay_flow[a, c, t]) for c in range(len(terms.eligible)) if (a, c, t) in program.relay_flow]
-            if flows and terms.relay.rpm is not None:
-                requests = pulp.LpAffineExpression([(y, minute) for _, y in flows])
-                program.lp.addConstraint(requests <= terms.relay.rpm, f"rpm_{a}_{t}")
-            if flows and terms.relay.tpm is not None:
-                tokens = pulp.LpAffineExpression([(y, minute * float(terms.tokens_per_request[c])) for c, y in flows])
-                program.lp.addConstraint(tokens <= terms.relay.tpm, f"tpm_{a}_{t}")
+def limit_rows(model: Model) -> None:
+    """Per relay a with hard limits and hour t, at the peak minute: sum_c 60 f d_ct y_act <= rpm_a and sum_c 60 f n_ac d_ct y_act <= tpm_a.
+
+    f = peak minute over hour mean, n_ac = tokens per request as counted against TPM. Limits that are negotiable are reported, not enforced.
+    """
+    demand = model.problem.demand
+    per_minute = 60.0 * demand.peak_factor
+    rows: dict[tuple[int, int], list[tuple[pulp.LpVariable, int, float]]] = {}
+    for (a, c, t), variable in model.calls.items():
+        if model.problem.relays[a].hard_limits:
+            rows.setdefault((a, t), []).append((variable, c, per_minute * float(demand.mean_rps[c, t])))
+    for (a, t), calls in rows.items():
+        terms = model.problem.relays[a]
+        if terms.relay.rpm is not None:
+            requests: list[Pair] = [(v, rate / max(terms.relay.rpm, 1.0)) for v, _, rate in calls]
+            model.add(f"rpm_{a}_{t}", requests, pulp.LpConstraintLE, float(terms.relay.rpm > 0))
+        if terms.relay.tpm is not None:
+            tokens = [(v, rate * float(terms.tokens_per_request[c]) / max(terms.relay.tpm, 1.0)) for v, c, rate in calls]
+            model.add(f"tpm_{a}_{t}", tokens, pulp.LpConstraintLE, float(terms.relay.tpm > 0))
 
 
-def add_relay_share(program: Program) -> None:
-    """sum_ac y[a,c,t] <= max_relay_share * sum_c d[c,t] in every slice (stricter than over the month)."""
-    share = program.problem.max_relay_share
-    if share >= 1:
+def share_rows(model: Model) -> None:
+    """Per hour t: sum_ac d_ct y_act <= max_relay_share sum_c d_ct. In every hour, because an outage does not wait for a quiet one."""
+    share, demand = model.problem.max_relay_share, model.problem.demand.mean_rps
+    if share >= 1.0:
         return
-    for t in program.slices:
-        flows = [(y, 1.0) for (_, _, s), y in program.relay_flow.items() if s == t]
-        if flows:
-            total = float(program.problem.demand.mean_rps[:, t].sum())
-            program.lp.addConstraint(pulp.LpAffineExpression(flows) <= share * total, f"relay_share_{t}")
+    rows: dict[int, list[Pair]] = {}
+    for (_, c, t), variable in model.calls.items():
+        rows.setdefault(t, []).append((variable, float(demand[c, t] / demand[:, t].sum())))
+    for t, terms in rows.items():
+        model.add(f"relay_share_{t}", terms, pulp.LpConstraintLE, share)

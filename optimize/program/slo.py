@@ -1,34 +1,33 @@
-"""Promises: among the requests that are served, the share that misses stays inside the budget of its quantile."""
+"""Constraint family: miss budgets."""
 
 from __future__ import annotations
 
 import pulp
 
-from optimize.program.variables import Program
+from optimize.program.model import Model, Pair
 
 
-def add_slo(program: Program) -> None:
-    """sum (m - (1-q)) x + sum (m - (1-q)) y <= 0 for every promise and slice.
+def miss_rows(model: Model) -> None:
+    """Per promise i of class c and hour t: sum_pj (m_pij - b_i) x_pjct + sum_a (m_ai - b_i) y_act <= 0, with b_i = 1 - quantile.
 
-    Percentiles of a mixture do not mix linearly, miss shares do. Unserved demand is outside this row, or an impossible budget would make
-    the program infeasible instead of saying who is left out; a plan with unserved demand is never `met`.
+    Of the requests that are served, at most the share b_i misses: percentiles do not mix linearly, miss shares do. Where all demand
+    is served this is sum m x + sum m y <= (1 - q) d. Unserved requests (z) pay their penalty instead of spending the miss budget, so
+    that an impossible budget still has an answer; z > 0 is never `met`. Rows that no route can break are left out.
     """
-    flows = class_flows(program)
-    for i, row in enumerate(program.problem.slos):
-        allowed = 1 - row.quantile
-        for t in program.slices:
-            parts = [(x, miss[i] - allowed) for x, miss in flows.get((row.class_index, t), [])]
-            if any(excess > 1e-12 for _, excess in parts):
-                program.lp.addConstraint(pulp.LpAffineExpression(parts) <= 0, f"slo_{i}_{t}")
-
-
-def class_flows(program: Program) -> dict[tuple[int, int], list[tuple[pulp.LpVariable, list[float]]]]:
-    """(class, slice) -> each flow variable with its miss shares by promise."""
-    flows: dict[tuple[int, int], list[tuple[pulp.LpVariable, list[float]]]] = {}
-    pool_miss = {(p, j): level.miss.tolist() for p, terms in enumerate(program.problem.pools) for j, level in enumerate(terms.levels)}
-    for (p, c, j, t), x in program.pool_flow.items():
-        flows.setdefault((c, t), []).append((x, pool_miss[p, j]))
-    relay_miss = [terms.miss.tolist() for terms in program.problem.relays]
-    for (a, c, t), y in program.relay_flow.items():
-        flows.setdefault((c, t), []).append((y, relay_miss[a]))
-    return flows
+    slos, demand = model.problem.slos, model.problem.demand.mean_rps
+    miss = {(route.index, j): level.miss for route in model.routes for j, level in enumerate(route.terms.levels)}
+    members: dict[tuple[int, int], list[tuple[pulp.LpVariable, list[float]]]] = {}
+    rows_of: dict[int, list[int]] = {}
+    for i, row in enumerate(slos):
+        rows_of.setdefault(row.class_index, []).append(i)
+    for (p, j, c, t), variable in model.flow.items():
+        members.setdefault((c, t), []).append((variable, [float(miss[p, j][i]) for i in rows_of.get(c, ())]))
+    for (a, c, t), variable in model.calls.items():
+        shares = model.problem.relays[a].miss
+        members.setdefault((c, t), []).append((variable, [float(shares[i]) for i in rows_of.get(c, ())]))
+    for (c, t), served in members.items():
+        for k, i in enumerate(rows_of.get(c, ())):
+            allowed = 1.0 - slos[i].quantile
+            terms: list[Pair] = [(variable, shares[k] - allowed) for variable, shares in served]
+            if demand[c, t] > 0 and any(over > 1e-12 for _, over in terms):
+                model.add(f"miss_{i}_{t}", terms, pulp.LpConstraintLE, 0.0)

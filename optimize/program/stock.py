@@ -1,21 +1,24 @@
-"""Hosts of one offer are shared by its pools, and there may be only so many."""
+"""Constraint family: an offer cannot sell more hosts than it has."""
 
 from __future__ import annotations
 
 import pulp
 
-from optimize.program.variables import Program
+from optimize.program.model import Model, Pair
 
 
-def add_stock(program: Program) -> None:
-    """sum over pools p of an offer: n[p,t] (elastic) or R[p] (paid in every hour) <= stock, in every slice."""
-    by_offer: dict[str, list[int]] = {}
-    for p, terms in enumerate(program.problem.pools):
-        if terms.option.offer.stock is not None:
-            by_offer.setdefault(terms.option.offer.id, []).append(p)
-    for name, pools in by_offer.items():
-        stock = program.problem.pools[pools[0]].option.offer.stock
-        for t in program.slices:
-            hosts = [(program.base[p] if p in program.base else program.hosts[p, t], 1) for p in pools if (p, t) in program.hosts]
-            if hosts:
-                program.lp.addConstraint(pulp.LpAffineExpression(hosts) <= stock, f"stock_{name}_{t}")
+def stock_rows(model: Model) -> None:
+    """Per offer o with a stock and hour t: sum of hosts_pt over its pools <= stock_o. One pool alone has this as its bound."""
+    offers: dict[str, list[int]] = {}
+    for k, route in enumerate(model.routes):
+        if route.terms.option.offer.stock is not None:
+            offers.setdefault(route.terms.option.offer.id, []).append(k)
+    for k, members in enumerate(offers.values()):
+        routes = [model.routes[m] for m in members]
+        if len(routes) < 2:
+            continue
+        stock = float(routes[0].terms.option.offer.stock or 0)
+        slices = model.view.slices if any(route.elastic for route in routes) else (model.view.slices[0],)
+        for t in slices:
+            terms: list[Pair] = [(v, 1.0) for v in (model.hosts_of(route, t) for route in routes) if v is not None]
+            model.add(f"stock_{k}_{t}", terms, pulp.LpConstraintLE, stock)

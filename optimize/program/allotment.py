@@ -1,0 +1,116 @@
+"""A budget that binds: each hour gets an allotment of it, found by a price on money."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from optimize.money import calls_usd
+from optimize.program.answer import Parts
+from optimize.program.hours import Effort, solve_hour, solve_hours
+from optimize.program.model import View
+from optimize.program.routes import PoolRoute
+from optimize.program.stages import Found, all_slices, stage_one
+from optimize.records import Floats, ProgramInput
+
+PRICE_STEPS = 7
+HIGHEST_PRICE = 1e4
+
+
+def within_budget(problem: ProgramInput, routes: tuple[PoolRoute, ...], penalty: float, effort: Effort, budget_usd: float) -> Found:
+    """The least cost plus penalty found inside the budget.
+
+    Base hosts come from stage one under the budget. Then one factor on all prices makes every hour spend less; the smallest factor
+    (by bisection) that keeps the budget gives a feasible answer; what is left is spent on the hours that lack most.
+    """
+    base, _, outcome = stage_one(problem, routes, penalty, effort, budget_usd)
+    left = budget_usd - base_usd(problem, routes, base)
+    low, high = 1.0, HIGHEST_PRICE
+    rich = solve_hours(problem, routes, base, penalty, effort, price=low)
+    poor = solve_hours(problem, routes, base, penalty, effort, price=high)
+    bound = outcome.bound
+    for _ in range(PRICE_STEPS):
+        middle = math.sqrt(low * high)
+        hours = solve_hours(problem, routes, base, penalty, effort, price=middle)
+        if hour_usd(problem, routes, hours.parts).sum() <= left:
+            high, poor = middle, hours
+        else:
+            low, rich = middle, hours
+        if not base:
+            bound = max(bound, math.fsum(hours.bound) - (middle - 1.0) * left)
+    parts = poor.parts.copy()
+    _swap_hours(problem, routes, parts, rich.parts, left)
+    _spend_rest(problem, routes, base, parts, left, penalty, effort)
+    return Found(parts, bound, "by allotments")
+
+
+def base_usd(problem: ProgramInput, routes: tuple[PoolRoute, ...], base: dict[int, int]) -> float:
+    """Monthly cost of the base hosts."""
+    hours = float(problem.demand.weight_h.sum())
+    return math.fsum(base.get(route.index, 0) * route.usd_per_hour * hours for route in routes if not route.elastic)
+
+
+def hour_usd(problem: ProgramInput, routes: tuple[PoolRoute, ...], parts: Parts) -> Floats:
+    """[slices] money a month that each hour spends beside the base."""
+    weight_h, demand = problem.demand.weight_h, problem.demand.mean_rps
+    usd = np.zeros(len(weight_h))
+    for route in routes:
+        if route.elastic:
+            usd += parts.hosts[route.index] * weight_h * route.usd_per_hour
+    for a, terms in enumerate(problem.relays):
+        for t in all_slices(problem):
+            usd[t] += calls_usd((parts.calls[a] * demand)[:, [t]], terms.usd_per_request, weight_h[[t]])
+    return usd
+
+
+def hour_lack(problem: ProgramInput, parts: Parts) -> Floats:
+    """[slices] requests a month that go nowhere."""
+    lack: Floats = (parts.unserved * problem.demand.mean_rps).sum(axis=0) * problem.demand.weight_h
+    return lack
+
+
+def _swap_hours(problem: ProgramInput, routes: tuple[PoolRoute, ...], parts: Parts, richer: Parts, left: float) -> None:
+    """Takes hours from `richer` while money lasts, those first that serve most requests per dollar more."""
+    more = hour_usd(problem, routes, richer) - hour_usd(problem, routes, parts)
+    gain = hour_lack(problem, parts) - hour_lack(problem, richer)
+    spare = left - hour_usd(problem, routes, parts).sum()
+    order = np.argsort(-gain / np.maximum(more, 1e-9), kind="stable")
+    for t in order:
+        if gain[t] > 0 and more[t] <= spare:
+            copy_hour(parts, richer, int(t))
+            spare -= more[t]
+
+
+def copy_hour(parts: Parts, source: Parts, t: int) -> None:
+    """Copies one hour of `source`."""
+    for mine, theirs in (
+        (parts.hosts, source.hosts),
+        (parts.flow, source.flow),
+        (parts.calls, source.calls),
+        (parts.unserved, source.unserved),
+    ):
+        mine[..., t] = theirs[..., t]
+
+
+def _spend_rest(
+    problem: ProgramInput,
+    routes: tuple[PoolRoute, ...],
+    base: dict[int, int],
+    parts: Parts,
+    left: float,
+    penalty: float,
+    effort: Effort,
+) -> None:
+    """Hour by hour, those that lack most first: solve again with what the hour spends and all that is left as its allotment."""
+    fixed = {route.index: (base.get(route.index, 0),) * 2 for route in routes if not route.elastic}
+    free = dict.fromkeys(fixed, 0.0)
+    lack = hour_lack(problem, parts)
+    for t in sorted(np.flatnonzero(lack > 0), key=lambda t: (-lack[t], t)):
+        usd = hour_usd(problem, routes, parts)
+        allotment = left - (usd.sum() - usd[t])
+        view = View((int(t),), base=fixed, base_usd=free, budget_usd=max(0.0, allotment) * (1 - 1e-9))
+        trial = parts.copy()
+        _, _, found = solve_hour(problem, routes, view, penalty, effort, trial)
+        if found and hour_lack(problem, trial)[t] < lack[t] and hour_usd(problem, routes, trial).sum() <= left:
+            copy_hour(parts, trial, int(t))

@@ -1,0 +1,153 @@
+"""Variables of the program over some of its hours, and the PuLP problem that the constraint families fill."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+import pulp
+
+from optimize.money import HOUR_S
+from optimize.program.routes import PoolRoute, relay_classes
+from optimize.records import ProgramInput
+
+Pair = tuple[pulp.LpVariable, float]
+
+
+@dataclass(frozen=True)
+class View:
+    """Which part of the program is written down.
+
+    slices       hours in it
+    whole        elastic hosts are whole numbers (False: the relaxation in which they are divisible)
+    base         pool -> (least, most) hosts of an offer that cannot follow the hour; pools that lack are bounded by demand alone
+    base_usd     pool -> monthly USD per such host where it is not the full price (hours that share its price)
+    budget_usd   limit on the cost of these hours, None for no limit
+    penalty_usd  per unserved request, None: everything must be served
+    price        factor on real money in the objective, against the penalty
+    """
+
+    slices: tuple[int, ...]
+    whole: bool = True
+    base: dict[int, tuple[int, int]] = field(default_factory=dict)
+    base_usd: dict[int, float] = field(default_factory=dict)
+    budget_usd: float | None = None
+    penalty_usd: float | None = None
+    price: float = 1.0
+
+
+@dataclass
+class Model:
+    """The PuLP problem and its variables by what they mean.
+
+    hosts     (pool, slice) -> hosts, elastic pools;  base pool -> hosts in every hour, all other pools
+    on        (pool, slice) or (pool, -1) for a base pool -> runs at all; only for pools whose running has a price
+    flow      (pool, level, class, slice) -> share of the class's demand in that hour
+    calls     (relay, class, slice), unserved (class, slice): likewise
+    money     terms of the monthly cost in USD
+    """
+
+    problem: ProgramInput
+    view: View
+    routes: tuple[PoolRoute, ...]
+    prob: pulp.LpProblem
+    hosts: dict[tuple[int, int], pulp.LpVariable] = field(default_factory=dict)
+    base: dict[int, pulp.LpVariable] = field(default_factory=dict)
+    on: dict[tuple[int, int], pulp.LpVariable] = field(default_factory=dict)
+    flow: dict[tuple[int, int, int, int], pulp.LpVariable] = field(default_factory=dict)
+    calls: dict[tuple[int, int, int], pulp.LpVariable] = field(default_factory=dict)
+    unserved: dict[tuple[int, int], pulp.LpVariable] = field(default_factory=dict)
+    money: list[Pair] = field(default_factory=list)
+
+    def add(self, name: str, terms: Iterable[Pair], sense: int, rhs: float) -> None:
+        """Adds one row; an empty row is left out."""
+        listed = list(terms)
+        if listed:
+            self.prob.addConstraint(pulp.LpConstraint(pulp.LpAffineExpression(listed), sense, rhs=rhs), name)
+
+    def hosts_of(self, route: PoolRoute, t: int) -> pulp.LpVariable | None:
+        """The variable that counts the hosts of a pool in slice `t`; None where it cannot run."""
+        return self.hosts.get((route.index, t)) if route.elastic else self.base.get(route.index)
+
+    def on_of(self, route: PoolRoute, t: int) -> pulp.LpVariable | None:
+        """The variable that says whether a pool runs in slice `t`."""
+        return self.on.get((route.index, t if route.elastic else -1))
+
+
+def variables(problem: ProgramInput, view: View, routes: tuple[PoolRoute, ...]) -> Model:
+    """An empty problem with every variable of the view, bounds from peak demand, and its objective.
+
+    Flows are shares of a class's demand in an hour, so that their bounds and the solver's tolerances mean the same at every rate.
+    """
+    model = Model(problem, view, routes, pulp.LpProblem("servemix", pulp.LpMinimize))
+    for route in routes:
+        _hosts(model, route)
+        _flows(model, route)
+    _calls(model)
+    penalty = _unserved(model) if view.penalty_usd is not None else []
+    objective = [(v, view.price * usd) for v, usd in model.money] + penalty
+    model.prob.setObjective(pulp.LpAffineExpression(objective))
+    return model
+
+
+def _variable(model: Model, name: str, low: float, most: float, integer: bool) -> pulp.LpVariable:
+    return model.prob.add_variable(name, low, most, pulp.LpInteger if integer else pulp.LpContinuous)
+
+
+def _hosts(model: Model, route: PoolRoute) -> None:
+    p, weight_h, view = route.index, model.problem.demand.weight_h, model.view
+    if not route.elastic:
+        least, most = view.base.get(p, (0, int(route.most.max())))
+        if most <= 0:
+            return
+        variable = _variable(model, f"base_{p}", least, most, True)
+        usd = view.base_usd.get(p, route.usd_per_hour * float(weight_h.sum()))
+        model.base[p] = variable
+        model.money.append((variable, usd))
+        if route.switched:
+            model.on[p, -1] = _variable(model, f"on_{p}", int(least > 0), 1, True)
+        return
+    for t in view.slices:
+        if route.most[t] <= 0:
+            continue
+        variable = _variable(model, f"hosts_{p}_{t}", 0, int(route.most[t]), view.whole)
+        model.hosts[p, t] = variable
+        model.money.append((variable, route.usd_per_hour * float(weight_h[t])))
+        if route.switched:
+            model.on[p, t] = _variable(model, f"on_{p}_{t}", 0, 1, view.whole)
+
+
+def _flows(model: Model, route: PoolRoute) -> None:
+    p, demand = route.index, model.problem.demand.mean_rps
+    for j, classes in enumerate(route.served):
+        for t in model.view.slices:
+            if model.hosts_of(route, t) is None:
+                continue
+            for c in classes:
+                if demand[c, t] > 0:
+                    model.flow[p, j, c, t] = _variable(model, f"x_{p}_{j}_{c}_{t}", 0, 1, False)
+
+
+def _calls(model: Model) -> None:
+    demand, weight_h = model.problem.demand.mean_rps, model.problem.demand.weight_h
+    for a, terms in enumerate(model.problem.relays):
+        for c in relay_classes(model.problem, a):
+            usd = float(terms.usd_per_request[c]) * HOUR_S
+            for t in model.view.slices:
+                if demand[c, t] > 0:
+                    variable = _variable(model, f"y_{a}_{c}_{t}", 0, 1, False)
+                    model.calls[a, c, t] = variable
+                    model.money.append((variable, usd * float(weight_h[t] * demand[c, t])))
+
+
+def _unserved(model: Model) -> list[Pair]:
+    demand, weight_h = model.problem.demand.mean_rps, model.problem.demand.weight_h
+    usd = (model.view.penalty_usd or 0.0) * HOUR_S
+    terms = []
+    for t in model.view.slices:
+        for c in np.flatnonzero(demand[:, t] > 0):
+            variable = _variable(model, f"z_{c}_{t}", 0, 1, False)
+            model.unserved[int(c), t] = variable
+            terms.append((variable, usd * float(weight_h[t] * demand[c, t])))
+    return terms

@@ -1,0 +1,116 @@
+"""Ways to solve the program without a budget: at once, by the hour, or base hosts first and hours after."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from optimize.program.answer import Parts, no_parts, read
+from optimize.program.build import build
+from optimize.program.hours import Effort, solve_hour, solve_hours
+from optimize.program.model import Model, View
+from optimize.program.routes import PoolRoute
+from optimize.program.solver import Outcome, run
+from optimize.records import Floats, ProgramInput
+
+
+@dataclass(frozen=True)
+class Found:
+    """A solution and a proven lower bound on cost plus penalty (fixed costs apart); `way` says how it was found."""
+
+    parts: Parts
+    bound: float
+    way: str
+
+
+def all_slices(problem: ProgramInput) -> tuple[int, ...]:
+    """Every hour of the program."""
+    return tuple(range(len(problem.demand.slices)))
+
+
+def served_first(problem: ProgramInput, routes: tuple[PoolRoute, ...], view: View, penalty: float, effort: Effort) -> tuple[Model, Outcome]:
+    """The view solved with all demand served; where that is impossible, at a penalty for what is not."""
+    for allowed in (None, penalty):
+        model = build(problem, replace(view, penalty_usd=allowed), routes)
+        outcome = run(model, effort.gap, effort.node_limit, effort.solver)
+        if outcome.found:
+            break
+    return model, outcome
+
+
+def at_once(problem: ProgramInput, routes: tuple[PoolRoute, ...], penalty: float, effort: Effort, budget_usd: float | None) -> Found:
+    """The whole program in one solver call."""
+    view = View(all_slices(problem), budget_usd=budget_usd)
+    model, outcome = served_first(problem, routes, view, penalty, effort)
+    parts = no_parts(problem)
+    if outcome.found:
+        read(model, parts)
+    return Found(parts, outcome.bound, "at once")
+
+
+def by_hour(problem: ProgramInput, routes: tuple[PoolRoute, ...], penalty: float, effort: Effort) -> Found:
+    """Only elastic offers, no budget: the hours are separate programs and their bounds add up."""
+    hours = solve_hours(problem, routes, {}, penalty, effort)
+    return Found(hours.parts, math.fsum(hours.bound), "by hour")
+
+
+def stage_one(
+    problem: ProgramInput, routes: tuple[PoolRoute, ...], penalty: float, effort: Effort, budget_usd: float | None
+) -> tuple[dict[int, int], Model, Outcome]:
+    """Base hosts as whole numbers while the hosts of each hour are divisible: a relaxation, so its bound bounds the program."""
+    view = View(all_slices(problem), whole=False, budget_usd=budget_usd)
+    model, outcome = served_first(problem, routes, view, penalty, effort)
+    base = {p: round(v.varValue or 0.0) for p, v in model.base.items()} if outcome.found else {}
+    return base, model, outcome
+
+
+def in_two_stages(problem: ProgramInput, routes: tuple[PoolRoute, ...], penalty: float, effort: Effort) -> Found:
+    """Base hosts from the relaxation, then each hour beside them; if the gap stays, a better bound from hours that share the base price."""
+    base, _, outcome = stage_one(problem, routes, penalty, effort, None)
+    hours = solve_hours(problem, routes, base, penalty, effort)
+    paid = math.fsum(
+        base.get(route.index, 0) * route.usd_per_hour * float(problem.demand.weight_h.sum()) for route in routes if not route.elastic
+    )
+    total = math.fsum(hours.objective) + paid
+    bound = outcome.bound
+    if total - bound > effort.gap * total:
+        bound = max(bound, shared_price_bound(problem, routes, penalty, effort, base))
+    return Found(hours.parts, bound, "in two stages")
+
+
+def shared_price_bound(problem: ProgramInput, routes: tuple[PoolRoute, ...], penalty: float, effort: Effort, base: dict[int, int]) -> float:
+    """A lower bound in which elastic hosts are whole: every hour buys its own base hosts at its share of their monthly price.
+
+    Lagrangian relaxation of "the base is the same in every hour". The shares of a pool sum to its price, so the bound holds for any
+    shares; those used are what a host is worth in each hour to the linear relaxation (duals of the capacity rows).
+    """
+    shares = price_shares(problem, routes, penalty, base)
+    parts = no_parts(problem)
+    total = []
+    for t in all_slices(problem):
+        view = View((t,), base_usd={p: float(usd[t]) for p, usd in shares.items()}, penalty_usd=penalty)
+        _, bound, _ = solve_hour(problem, routes, view, penalty, effort, parts)
+        total.append(bound)
+    return math.fsum(total)
+
+
+def price_shares(problem: ProgramInput, routes: tuple[PoolRoute, ...], penalty: float, base: dict[int, int]) -> dict[int, Floats]:
+    """Pool -> [slices] USD of its monthly price that each hour carries."""
+    view = View(all_slices(problem), whole=False, penalty_usd=penalty)
+    model = build(problem, view, routes)
+    run(model, 0.0, 0, relax=True)
+    rows = model.prob._constraints
+    weight_h = problem.demand.weight_h
+    shares = {}
+    for route in routes:
+        if route.elastic:
+            continue
+        price = route.usd_per_hour * float(weight_h.sum())
+        names = [f"capacity_{route.index}_{t}" for t in all_slices(problem)]
+        worth = np.array([max(0.0, -float(rows[name].pi)) * route.per_host if name in rows else 0.0 for name in names])
+        if worth.sum() > price:
+            worth *= price / worth.sum()
+        shares[route.index] = worth + (price - worth.sum()) * weight_h / weight_h.sum()
+    return shares

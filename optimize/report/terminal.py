@@ -188,14 +188,9 @@ def _promises(console: Console, plan: Plan) -> None:
             Text("met", style="green") if v.met else Text("MISSED", style="bold red"),
         )
     show(console, listing)
-    seeds = ", ".join(map(str, proof.seeds))
-    show(
-        console,
-        Text(
-            f"{proof.requests_simulated:,} requests in {len(proof.hours)} {'hour' if len(proof.hours) == 1 else 'hours'} on seeds {seeds}; round {plan.rounds}",
-            "dim",
-        ),
-    )
+    seeds, hours = ", ".join(map(str, proof.seeds)), "hour" if len(proof.hours) == 1 else "hours"
+    words = f"{proof.requests_simulated:,} requests in {len(proof.hours)} {hours} on seeds {seeds}; round {plan.rounds}"
+    show(console, Text(words, style="dim"))
 
 
 def _alternatives(console: Console, plan: Plan, bill: Bill) -> None:

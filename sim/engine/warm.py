@@ -1,0 +1,46 @@
+"""Compile the kernel before the first simulation, and say so when that takes a while."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from sim.engine import kernel
+from sim.engine.deployment import EngineLimits, StepCost
+from sim.engine.state import PoolState, request_rows
+from sim.fleet_records import Pool
+from sim.traffic.columns import Requests
+
+
+def is_cached(function: Any) -> bool:
+    """Whether numba's cache on disk holds machine code of `function` as it is now."""
+    try:
+        return bool(function._cache._cache_file._load_index())
+    except (AttributeError, OSError):  # no cache here, or not the numba that we know
+        return False
+
+
+def warm_up(tell: Callable[[str], None]) -> float:
+    """Seconds that it took to load or compile the kernel; `tell` hears of a compilation before and after it.
+
+    Needed by nobody: the first simulation compiles too, in silence.
+    """
+    start_s, cached = time.perf_counter(), is_cached(kernel.offer) and is_cached(kernel.stop)
+    if not cached:
+        tell("compiling the simulation kernel: about 10 s, once on this machine ...")
+    one = np.ones(1, np.int32)
+    limits, costs = EngineLimits(1, 1, kv_blocks=1), np.ones(2, np.int64)
+    pool = Pool("warm-up", StepCost(costs, costs, 0, 0, 0, 0, True, {}), 1, limits, 1)
+    request = Requests(np.zeros(1, np.int64), np.zeros(1, np.int16), one, one, np.full(1, -1, np.int64), one - 1)
+    state = PoolState(pool, request_rows(request), round_robin=False)
+    kernel.offer(*state.arrays, 0, 0, 1)
+    kernel.offer_all(*state.arrays, request.arrival_ps, np.zeros(0, np.int64))
+    state.stop(None)
+    kernel.held_blocks(state.replicas, state.rows, 0)
+    taken_s = time.perf_counter() - start_s
+    if not cached:
+        tell(f"compiled in {taken_s:.0f} s")
+    return taken_s

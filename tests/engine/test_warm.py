@@ -1,0 +1,31 @@
+"""The kernel is compiled once, and says so."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from sim.engine.warm import warm_up
+
+CODE = "from sim.engine.warm import warm_up; warm_up(print)"
+ROOT = Path(__file__).parents[2]
+
+
+def test_a_kernel_that_is_loaded_is_silent_and_quick() -> None:
+    warm_up(lambda text: None)
+    told: list[str] = []
+    assert warm_up(told.append) < 5 and told == []
+
+
+@pytest.mark.slow
+def test_a_new_cache_is_announced_filled_and_used(tmp_path: Path) -> None:
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    first, second = (
+        subprocess.run([sys.executable, "-c", CODE], check=True, env=environment, cwd=ROOT, capture_output=True, text=True).stdout
+        for _ in range(2)
+    )
+    assert "compiling" in first and second == ""

@@ -2,9 +2,9 @@
 
     python -m benchmarks.fidelity POINTS.csv [--log REQUESTS.csv.gz] [--cross-validate] [--write-docs]
 
-Replays every point of POINTS.csv through the kernel and prints median and p90 error by GPU, format, load and source. `--log` replays a log of
-single requests run by run. `--cross-validate` fits again without each group and without each GPU (two minutes). `--write-docs` puts the tables
-into docs/explanation/fidelity.md.
+Replays every point of POINTS.csv through the kernel and prints median and p90 error by GPU, format, load and source.
+`--log` replays a log of single requests run by run. `--cross-validate` fits again without each group and without each GPU (two minutes).
+`--write-docs` puts the tables into docs/explanation/fidelity.md.
 """
 
 from __future__ import annotations
@@ -53,11 +53,10 @@ def replay_log(path: Path, catalog: Catalog) -> str:
     with gzip.open(path, "rt", newline="") as file:
         for row in csv.DictReader(file):
             runs[row["model"], row["weights"], int(row["tp"]), float(row["rate_rps"])].append(row)
-    lines = [
-        f"{'model':16}{'tp':>3}{'rps':>6}{'TTFT s measured':>18}{'simulated':>11}{'TPOT ms measured':>18}{'simulated':>11}{'last/first TTFT':>18}{'simulated':>11}"
-    ]
+    names = ("TTFT s", "simulated", "TPOT ms", "simulated", "last/first TTFT", "simulated")
+    lines = [f"{'model':16}{'tp':>3}{'rps':>6}" + "".join(f"{name:>17}" for name in names)]
     for (model, weights, size, rate), rows in sorted(runs.items()):
-        limits = EngineLimits(256, 4096)
+        limits = EngineLimits(256, 512)  # what vLLM 0.5.5 does with a model of 131,072 tokens
         deployment = Deployment(
             catalog.models[model], catalog.weight_formats[weights], catalog.gpus["l40s"], size, limits, engine="vllm-v0"
         )
@@ -74,10 +73,8 @@ def replay_log(path: Path, catalog: Catalog) -> str:
             pace = (log.finish_ps - log.first_ps)[output > 1] / (output[output > 1] - 1) / PS
             found.append((wait.mean(), pace.mean(), growth(wait)))
         mean = np.mean(found, axis=0)
-        lines.append(
-            f"{model:16}{size:3d}{rate:6.1f}{ttft.mean():18.3f}{mean[0]:11.3f}{1e3 * tpot[output > 1].mean():18.1f}{1e3 * mean[1]:11.1f}"
-            f"{growth(ttft):18.1f}{mean[2]:11.1f}"
-        )
+        values = (ttft.mean(), mean[0], 1e3 * tpot[output > 1].mean(), 1e3 * mean[1], growth(ttft), mean[2])
+        lines.append(f"{model:16}{size:3d}{rate:6.1f}" + "".join(f"{value:17.{3 if k < 2 else 1}f}" for k, value in enumerate(values)))
     return "\n".join(lines)
 
 

@@ -74,10 +74,13 @@ def by_gpu(point: Point) -> int:
 
 def held_out(points: Sequence[Point], runs: Sequence[Run], traces: Sequence[Trace], fold_of: Callable[[Point], int] = by_group) -> Floats:
     """[points, METRICS] predictions of each point by a fit on the other folds, replayed under that fit's coefficients."""
-    folds = np.array([fold_of(point) for point in points])
+    folds = [fold_of(point) for point in points]
     table = np.full((len(points), len(METRICS)), np.nan)
-    for fold in np.unique(folds):
-        kept, left = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
+    for fold in range(FOLDS):
+        kept = [i for i, of in enumerate(folds) if of != fold]
+        left = [i for i, of in enumerate(folds) if of == fold]
+        if not left:
+            continue
         found = fit([points[i] for i in kept], [runs[i] for i in kept], [traces[i] for i in kept], outer=1)
         for i in left:
             trace = trace_of(points[i], runs[i], coefficients_for(runs[i].deployment, found.parameters, found.theta))

@@ -89,11 +89,11 @@ def rows_of(
                     continue
                 yield _row(gpu, engine, weights, values(gpu, engine, weights), summary(unseen, chosen, of_gpu), sum(chosen), source)
             if engine == ENGINES[0]:
-                for weights in sorted(set(catalog.weight_formats) - {w for g, w in cells if g == gpu} - {"bf16"}):
+                for weights in sorted({"fp8", "int4", "w8a16"} - {w for g, w in cells if g == gpu}):
                     if catalog.gpus[gpu].flops.get(catalog.weight_formats[weights].needs):
                         yield _row(gpu, engine, weights, values(gpu, engine, weights), anywhere, 0, source)
         unknown = next(g for g in catalog.gpus if g not in {gpu for gpu, _ in cells})
-        for weights in sorted(catalog.weight_formats):
+        for weights in sorted(catalog.weight_formats) if engine == ENGINES[0] else ("bf16",):
             name = "*" if weights == "bf16" else weights
             yield _row("*", engine, name, values(unknown, engine, weights), anywhere, 0, source)
 
@@ -117,7 +117,8 @@ def write_rows(rows: Sequence[CalibrationRow], path: Path, command: str) -> None
     lines.append("calibration:")
     for row in rows:
         lines += [
-            f'  - {{gpu: "{row.gpu}", engine: "{row.engine}", weights: "{row.weights}", points: {row.points}, source: *{sources[row.source]},',
+            f'  - {{gpu: "{row.gpu}", engine: "{row.engine}", weights: "{row.weights}",',
+            f"     points: {row.points}, source: *{sources[row.source]},",
             f"     error: {mapping(row.error)},",
             f"     coefficients: {mapping(row.coefficients)}}}",
         ]

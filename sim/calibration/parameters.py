@@ -1,7 +1,7 @@
 """What the fit may move: few physics parameters that all points share, and small factors around them that shrink to 1.
 
-A coefficient of a point is default x exp(sum of the parameters that speak about it). Parameters are logarithms with a normal prior around 0:
-the less a factor is seen in the data, the closer it stays to what other GPUs and engines do.
+A coefficient of a point is default x exp(sum of the parameters that speak about it). Parameters are logarithms with a normal prior around
+0: the less a factor is seen in the data, the closer it stays to what other GPUs and engines do.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from sim.engine.deployment import Deployment
 from sim.engine.physics import COEFFICIENTS, defaults
 
 Floats = npt.NDArray[np.float64]
+CEILING = {"bandwidth_efficiency": 0.95, "kv_efficiency": 0.95, "compute_efficiency": 1.0, "attention_efficiency": 0.9}  # shares of a peak
 BASE_ENGINE = "vllm-v1"  # the others are factors on it
 SHARED_PRIOR = {name: 0.5 for name in COEFFICIENTS if not name.startswith("expert")} | {
     "compute_efficiency": 0.15,
@@ -83,6 +84,21 @@ def scopes(deployment: Deployment, everything: bool = False) -> dict[tuple[str, 
     return found
 
 
+def bend(name: str, logarithm: Floats) -> Floats:
+    """The coefficient `name` at this sum of parameters: default x exp(sum) near 0, and never above its ceiling.
+
+    A share of a peak follows a logistic curve that starts with the slope of the exponential.
+
+    >>> float(bend("bandwidth_efficiency", np.array([9.0]))[0]) <= 0.95
+    True
+    """
+    start, ceiling = defaults()[name], CEILING.get(name)
+    if ceiling is None:
+        return start * np.exp(logarithm)
+    share = start / ceiling
+    return ceiling / (1.0 + (1.0 / share - 1.0) * np.exp(-logarithm / (1.0 - share)))
+
+
 @dataclass(frozen=True)
 class Design:
     """Parameters, and which points each one moves: `members[j]` are indices of points, `coefficient_of[j]` a name."""
@@ -91,12 +107,16 @@ class Design:
     members: tuple[npt.NDArray[np.int64], ...]
     size: int
 
+    def sums(self, theta: Floats) -> dict[str, Floats]:
+        """[points] sum of the parameters that speak about each coefficient."""
+        found = {name: np.zeros(self.size) for name in COEFFICIENTS}
+        for value, parameter, members in zip(theta, self.parameters, self.members, strict=True):
+            found[parameter.coefficient][members] += value
+        return found
+
     def coefficients(self, theta: Floats) -> dict[str, Floats]:
         """[points] values of each coefficient at `theta`."""
-        logs = {name: np.full(self.size, np.log(value)) for name, value in defaults().items()}
-        for value, parameter, members in zip(theta, self.parameters, self.members, strict=True):
-            logs[parameter.coefficient][members] += value
-        return {name: np.exp(values) for name, values in logs.items()}
+        return {name: bend(name, values) for name, values in self.sums(theta).items()}
 
 
 def design_of(deployments: Sequence[Deployment]) -> Design:
@@ -117,11 +137,11 @@ def design_of(deployments: Sequence[Deployment]) -> Design:
 def coefficients_for(deployment: Deployment, parameters: Sequence[Parameter], theta: Floats) -> dict[str, float]:
     """Coefficients of any deployment, one without points included: factors that no point has seen are 1."""
     known = scopes(deployment, everything=True)
-    logs = {name: float(np.log(value)) for name, value in defaults().items()}
+    sums = dict.fromkeys(COEFFICIENTS, 0.0)
     for parameter, value in zip(parameters, theta, strict=True):
         if parameter.coefficient in known.get(parameter.scope, ()):
-            logs[parameter.coefficient] += float(value)
-    return {name: float(np.exp(value)) for name, value in logs.items()}
+            sums[parameter.coefficient] += float(value)
+    return {name: float(bend(name, np.array(value))) for name, value in sums.items()}
 
 
 def group_weights(points: Sequence[Point]) -> Floats:

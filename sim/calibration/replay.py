@@ -20,6 +20,7 @@ Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 ROUNDS = 8  # requests per place in flight, where a closed loop does not state how many it ran
 OPEN_REQUESTS = 600  # arrivals, where an open run does not state how many
+LONG_CONTEXT = 32768  # vLLM 0.5.4 to 0.7: above this model length prefill is chunked by default, 512 tokens a step (2048 from 0.7)
 ENGINE_LIMITS = {  # engine -> max_num_seqs, max_num_batched_tokens, gpu_memory_utilization: defaults of each
     "vllm-v0": (256, 4096, 0.90),
     "vllm-v1": (256, 2048, 0.90),
@@ -96,6 +97,8 @@ def _limits(point: Point, deployment: Deployment) -> EngineLimits:
     seqs, tokens, share = ENGINE_LIMITS[point.engine]
     if point.engine == "vllm-v1" and point.gpu in ("h100", "h200"):
         seqs, tokens = 1024, 8192
+    if point.engine == "vllm-v0" and deployment.model.max_context > LONG_CONTEXT:  # V0 then chunks prompts on its own accord
+        tokens = 2048 if point.engine_version.startswith("0.7") else 512
     seqs = int(_noted(point.notes, "max_num_seqs") or _noted(point.notes, "max-num-seqs") or seqs)
     tokens = int(_noted(point.notes, "max_num_batched_tokens") or tokens)
     share = _noted(point.notes, "gpu_mem_util") or share
@@ -119,6 +122,14 @@ def _weights(catalog: Catalog, point: Point) -> WeightFormat | None:
     return weights
 
 
+UNFIT = {  # sources that are left out, and why: their runs say little about a served engine
+    "mlc-ai llm-perf-bench": "engines of 2023 without a server",
+    "tech-grandpa": "client over the public network; its note names cold starts and a ramp that never fills",
+    "llm-price-compass": "user submitted; most requests returned early",
+    "Baseline report": "synchronous batches that shrink by early stops",
+    "vLLM issue 17788": "a report of abnormal slowness",
+    "DatabaseMart": "engine version not stated, one burst of 50",
+}
 REFUSALS: tuple[tuple[Callable[[Point], bool], str], ...] = (
     (lambda p: p.pipeline_parallel > 1, "pipeline parallel is not modelled"),
     (lambda p: p.input_tokens < 1 or p.output_tokens < 1, "lengths are not stated"),
@@ -126,15 +137,23 @@ REFUSALS: tuple[tuple[Callable[[Point], bool], str], ...] = (
     (lambda p: p.scenario == "fixed_qps" and not p.rate_rps, "an open run without a rate"),
     (lambda p: p.scenario == "fixed_concurrency" and not p.in_flight, "a closed loop without a concurrency"),
     (lambda p: "not a serving engine" in p.notes, "not a serving engine"),
-    (lambda p: "anomalous on every multi-GPU" in p.notes, "the source's multi-GPU runs are anomalous (its note)"),
+    (lambda p: "anomalous on every multi-GPU" in p.notes, "excluded: the source's multi-GPU runs are anomalous (its note)"),
 )
+
+
+def refusal(point: Point) -> str | None:
+    """Why `point` is not replayed whatever the catalogue holds; `excluded:` marks a choice, not an impossibility."""
+    for refuses, why in REFUSALS:
+        if refuses(point):
+            return why
+    return next((f"excluded: {why}" for source, why in UNFIT.items() if point.source.startswith(source)), None)
 
 
 def deployment_of(point: Point, catalog: Catalog) -> Deployment | str:
     """The deployment of `point` with its engine's limits, or why there is none."""
-    for refuses, why in REFUSALS:
-        if refuses(point):
-            return why
+    why = refusal(point)
+    if why is not None:
+        return why
     if point.gpu not in catalog.gpus:
         return f"GPU {point.gpu} is not in the catalogue"
     if point.model not in catalog.models:

@@ -1,13 +1,13 @@
 """The schedule of a run as a list of steps, so that a fit can price the same steps under other coefficients.
 
-The scheduler is that of docs/explanation/engine.md, in floating-point seconds and one step at a time; tests hold it against the kernel. Where
-load is closed (a burst, or a fixed number in flight) the schedule does not depend on how long a step lasts, so one run serves the whole fit.
+The scheduler is that of docs/explanation/engine.md, in floating-point seconds and one step at a time; tests hold it against the kernel.
+Where load is closed (a burst, or a fixed number in flight) the schedule does not depend on how long a step lasts, so one run serves the
+whole fit.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-
 
 import numpy as np
 import numpy.typing as npt
@@ -254,7 +254,7 @@ def run_schedule(
     longest = int((np.asarray(prompt) + output).max())
     if longest > kv_blocks * BLOCK_TOKENS:
         return None
-    rows, ends, first, last, preemptions = _run(
+    rows, ends, first, last, preemptions = _run(  # type: ignore[no-untyped-call]
         prompt.astype(np.int64),
         output.astype(np.int64),
         arrival,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from sim.calibration.parameters import Design, group_weights
+from sim.calibration.parameters import Design, bend, group_weights
 from sim.calibration.points import METRICS, Point
 from sim.calibration.trace import Book, measured_table, predict
 
@@ -38,14 +38,15 @@ def residuals(book: Book, design: Design, theta: Floats, measured: Floats, scale
 
 def _jacobian(book: Book, design: Design, theta: Floats, measured: Floats, scale: Floats, now: Floats) -> Floats:
     """[parameters, points, METRICS] by forward differences; each column prices only the points that it moves."""
-    base = design.coefficients(theta)
+    sums = design.sums(theta)
+    base = {name: bend(name, values) for name, values in sums.items()}
     columns = np.zeros((len(theta), *now.shape))
     parts: dict[bytes, Book] = {}
     for j, (parameter, members) in enumerate(zip(design.parameters, design.members, strict=True)):
         key = members.tobytes()
         part = parts.setdefault(key, book if len(members) == design.size else book.part(members))
         moved = {name: values[members] for name, values in base.items()}
-        moved[parameter.coefficient] = moved[parameter.coefficient] * np.exp(STEP)
+        moved[parameter.coefficient] = bend(parameter.coefficient, sums[parameter.coefficient][members] + STEP)
         with np.errstate(invalid="ignore"):
             there = np.log(predict(part, moved) / measured[members]) / scale[members]
         columns[j, members] = np.where(np.isfinite(there), there - now[members], 0.0) / STEP

@@ -190,7 +190,7 @@ def slim_down(market: Market, settled: Settled, evidence: list[HourEvidence]) ->
         if slim is None or slim.cost_usd >= best.solution.cost_usd - 0.005:
             continue
         candidate = replace(best, solution=slim)
-        hours = hours_to_simulate(candidate.problem, slim, limit=4)
+        hours = hours_to_simulate(candidate.problem, slim, limit=3)
         tried = verify(market.scenario, candidate.problem, slim, costs, REMOVAL_SEEDS, market.jobs, hours)
         if all(e.holds(quantiles).all() for e in tried):
             best = candidate

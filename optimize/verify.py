@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,8 @@ from optimize.records import Floats, ProgramInput, ProgramSolution, SloVerdict, 
 from sim.engine.deployment import PS, StepCost
 from sim.fleet_records import Fleet, Pool, RelayEndpoint
 from sim.scenario.records import Scenario
+from sim.streams import stream
+from sim.traffic.columns import Requests
 
 HOLD_OUT_SEEDS = (9001, 9002, 9003, 9004, 9005, 9006)
 WARMUP_S = 600.0
@@ -29,6 +31,7 @@ class Hour:
     fleet: Fleet
     pools: tuple[int, ...]
     relays: tuple[int, ...]
+    warmup_keep: float
 
 
 @dataclass(frozen=True)
@@ -93,18 +96,38 @@ def fleet_of(scenario: Scenario, problem: ProgramInput, solution: ProgramSolutio
     total = table.sum(axis=1, keepdims=True)
     full = solution.unserved[:, t] <= 1e-9 * rate
     table = np.where((full[:, None]) & (total > 0), table / np.maximum(total, 1e-300), table)
-    return Hour(t, Fleet(tuple(targets), table), tuple(pools), tuple(relays))
+    return Hour(t, Fleet(tuple(targets), table), tuple(pools), tuple(relays), warmup_keep(problem, t))
+
+
+def warmup_keep(problem: ProgramInput, t: int) -> float:
+    """Share of the warm-up requests to keep: the hour before had a larger fleet when it was busier, and left no backlog to this one.
+
+    Without this, a fleet that shrinks at the full hour would start it with a queue that the larger fleet never had.
+    """
+    names, total = problem.demand.slices, problem.demand.mean_rps.sum(axis=0)
+    same_day = t > 0 and names[t - 1].split()[0] == names[t].split()[0]
+    before = t - 1 if same_day else min(t + 23, len(names) - 1)
+    return float(min(1.0, total[t] / total[before])) if total[before] > 0 else 1.0
+
+
+def without_backlog(requests: Requests, keep: float, seed: int) -> Requests:
+    """`requests` with warm-up arrivals thinned to the share `keep`."""
+    if keep >= 1.0:
+        return requests
+    chosen = (requests.arrival_ps >= round(WARMUP_S * PS)) | (stream(seed, "warm-up thinning").random(len(requests)) < keep)
+    return Requests(**{field.name: getattr(requests, field.name)[chosen] for field in fields(Requests)})
 
 
 def simulate_hour(scenario: Scenario, problem: ProgramInput, hour: Hour, seed: int) -> HourSample:
-    """One seed of one hour, warmed up with the end of the hour before."""
+    """One seed of one hour, warmed up with the end of the hour before (thinned to this hour's rate where that was busier)."""
     from sim.fleet import simulate
 
     from sim.latency import class_metrics
     from sim.traffic import hour as hour_traffic
 
     requests = hour_traffic(scenario, hour.index, seed=seed, duration_s=HOUR_S, warmup_s=WARMUP_S)
-    log = simulate(hour.fleet, requests, seed=seed).log
+    requests = without_backlog(requests, hour.warmup_keep, seed)
+    log = simulate(hour.fleet, requests, seed=seed, event_per_arrival=False).log
     start, end = round(WARMUP_S * PS), round((WARMUP_S + HOUR_S) * PS)
     targets, rows = len(hour.fleet.targets), len(problem.slos)
     met, seen = np.zeros((targets + 1, rows), np.int64), np.zeros((targets + 1, rows), np.int64)

@@ -189,7 +189,7 @@ def simulate_fleet(
         pools, relays = parse_fleet(fleet or "", scenario)
         built, calibrated = build_fleet(scenario, pools, relays, router, overflow)
     requests = hour_traffic(scenario, t, seed=scenario.seed, duration_s=HOUR_S, warmup_s=WARMUP_S)
-    result = simulate(built, requests, seed=scenario.seed)
+    result = simulate(built, requests, seed=scenario.seed, event_per_arrival=False)
     return SimulationRun(
         scenario, demand_of(scenario).slices[t], built, result, round(WARMUP_S * PS), round((WARMUP_S + HOUR_S) * PS), calibrated
     )

@@ -1,48 +1,65 @@
-"""A budget that binds: each hour gets an allotment of it, found by a price on money."""
+"""A budget that binds: each hour gets an allotment of it, found by a price on unserved demand."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
-from optimize.money import calls_usd
-from optimize.program.answer import Parts
+from optimize.money import HOUR_S, calls_usd
+from optimize.program.answer import Parts, no_parts
 from optimize.program.hours import Effort, solve_hour, solve_hours
 from optimize.program.model import View
-from optimize.program.routes import PoolRoute
+from optimize.program.routes import PoolRoute, relay_classes
 from optimize.program.stages import Found, all_slices, stage_one
 from optimize.records import Floats, ProgramInput
 
-PRICE_STEPS = 7
-HIGHEST_PRICE = 1e4
+STEPS = 6
+LEAST = 1e-2  # of the cheapest cost per request: at such a penalty nothing is worth serving
 
 
 def within_budget(problem: ProgramInput, routes: tuple[PoolRoute, ...], penalty: float, effort: Effort, budget_usd: float) -> Found:
     """The least cost plus penalty found inside the budget.
 
-    Base hosts come from stage one under the budget. Then one factor on all prices makes every hour spend less; the smallest factor
-    (by bisection) that keeps the budget gives a feasible answer; what is left is spent on the hours that lack most.
+    Base hosts come from stage one under the budget. Then a smaller penalty for unserved demand, the same in every hour, makes the hours
+    spend less; the largest one that keeps the budget (by bisection) gives a feasible answer; what is left goes, hour by hour, to
+    those that lack most. Bound: stage one; without base hosts also min over the hours of price x cost + penalty less the price of the
+    budget (Lagrangian), price = penalty over the smaller penalty.
     """
     base, _, outcome = stage_one(problem, routes, penalty, effort, budget_usd)
     left = budget_usd - base_usd(problem, routes, base)
-    low, high = 1.0, HIGHEST_PRICE
-    rich = solve_hours(problem, routes, base, penalty, effort, price=low)
-    poor = solve_hours(problem, routes, base, penalty, effort, price=high)
-    bound = outcome.bound
-    for _ in range(PRICE_STEPS):
+    parts, rich = no_parts(problem), None
+    for route in routes:
+        if not route.elastic:
+            parts.hosts[route.index] = base.get(route.index, 0)
+    low, high, bound = LEAST * cheapest_usd(problem, routes, penalty), penalty, outcome.bound
+    quick = replace(effort, prove=False)
+    for _ in range(STEPS):
         middle = math.sqrt(low * high)
-        hours = solve_hours(problem, routes, base, penalty, effort, price=middle)
+        hours = solve_hours(problem, routes, base, middle, quick, served_first=False)
         if hour_usd(problem, routes, hours.parts).sum() <= left:
-            high, poor = middle, hours
+            low, parts = middle, hours.parts
         else:
-            low, rich = middle, hours
+            high, rich = middle, hours.parts
         if not base:
-            bound = max(bound, math.fsum(hours.bound) - (middle - 1.0) * left)
-    parts = poor.parts.copy()
-    _swap_hours(problem, routes, parts, rich.parts, left)
+            price = penalty / middle
+            bound = max(bound, price * math.fsum(hours.bound) - (price - 1.0) * left)
+    if rich is not None:
+        _swap_hours(problem, routes, parts, rich, left)
     _spend_rest(problem, routes, base, parts, left, penalty, effort)
     return Found(parts, bound, "by allotments")
+
+
+def cheapest_usd(problem: ProgramInput, routes: tuple[PoolRoute, ...], penalty: float) -> float:
+    """USD per request of the cheapest route at full use."""
+    usd = [penalty]
+    for route in routes:
+        for level, classes in zip(route.terms.levels, route.served, strict=True):
+            usd += [route.usd_per_hour * float(level.load[c]) / (route.per_host * HOUR_S) for c in classes]
+    for a, terms in enumerate(problem.relays):
+        usd += [float(terms.usd_per_request[c]) for c in relay_classes(problem, a)]
+    return max(min(usd), 1e-9 * penalty)
 
 
 def base_usd(problem: ProgramInput, routes: tuple[PoolRoute, ...], base: dict[int, int]) -> float:

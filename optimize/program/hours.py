@@ -5,21 +5,27 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
+import pulp
+
 from optimize.program.answer import Parts, no_parts, read
 from optimize.program.build import build
 from optimize.program.model import View
+from optimize.program.pricing import Prices, price_pools
 from optimize.program.routes import PoolRoute
-from optimize.program.solver import run
+from optimize.program.solver import Outcome, run
 from optimize.records import ProgramInput
+
+NEAR = 0.03  # of the relaxation's cost: pools whose first host adds more are tried only if the gap asks for it
 
 
 @dataclass(frozen=True)
 class Effort:
-    """How hard to try: relative gap and nodes per solver call, and the solver's name."""
+    """How hard to try: relative gap and nodes per solver call, the solver's name, and whether a bound is worth a second call."""
 
     gap: float
     node_limit: int
     solver: str = "highs"
+    prove: bool = True
 
 
 @dataclass(frozen=True)
@@ -37,9 +43,9 @@ class Hours:
 
 
 def solve_hours(
-    problem: ProgramInput, routes: tuple[PoolRoute, ...], base: dict[int, int], penalty: float, effort: Effort, price: float = 1.0
+    problem: ProgramInput, routes: tuple[PoolRoute, ...], base: dict[int, int], penalty: float, effort: Effort, served_first: bool = True
 ) -> Hours:
-    """The cheapest hours beside `base` hosts. Unserved demand is only allowed in hours that cannot serve all, or when `price` weighs money.
+    """The cheapest hours beside `base` hosts. With `served_first`, demand is left unserved only in hours that cannot serve all.
 
     Hours with the same demand are solved once. Base hosts cost nothing here: they are paid already.
     """
@@ -51,7 +57,7 @@ def solve_hours(
     for t, weight in enumerate(problem.demand.weight_h):
         key = problem.demand.mean_rps[:, t].tobytes()
         if key not in known:
-            view = View((t,), base=fixed, base_usd=free, price=price)
+            view = View((t,), base=fixed, base_usd=free, penalty_usd=None if served_first else penalty)
             value, low, found = solve_hour(problem, routes, view, penalty, effort, parts)
             proven &= found
             known[key] = (t, value / weight, low / weight)
@@ -66,14 +72,64 @@ def solve_hours(
 def solve_hour(
     problem: ProgramInput, routes: tuple[PoolRoute, ...], view: View, penalty: float, effort: Effort, parts: Parts
 ) -> tuple[float, float, bool]:
-    """(objective, bound, found) of one hour; its values go to `parts`. First without unserved demand, then at a penalty for it."""
-    attempts = [None, penalty] if view.price == 1.0 else [penalty]
+    """(objective, bound, found) of one hour; its values go to `parts`. Where the view names no penalty, first with
+    all demand served."""
+    attempts = [None, penalty] if view.penalty_usd is None else [view.penalty_usd]
     for allowed in attempts:
-        model = build(problem, replace(view, penalty_usd=allowed), routes)
-        outcome = run(model, effort.gap, effort.node_limit, effort.solver)
-        if outcome.found:
-            read(model, parts)
-            return outcome.objective, outcome.bound, True
-        if outcome.bound < math.inf and allowed is not None:
-            return math.inf, outcome.bound, False
+        objective, bound, found = priced_hour(problem, routes, replace(view, penalty_usd=allowed), effort, parts)
+        if found or (bound < math.inf and allowed is not None):
+            return objective, bound, found
     return math.inf, -math.inf, False
+
+
+def priced_hour(
+    problem: ProgramInput, routes: tuple[PoolRoute, ...], view: View, effort: Effort, parts: Parts
+) -> tuple[float, float, bool]:
+    """The hour solved with the pools that the relaxation prices near its optimum; with more of them until the bound is inside the gap."""
+    prices = price_pools(problem, routes, view, effort.solver)
+    if not prices.feasible:
+        return math.inf, prices.bound, False
+    near = {p for p, usd in prices.extra.items() if usd <= NEAR * abs(prices.bound)}
+    kept = tuple(route for route in routes if route.index in near or route.index not in prices.extra)
+    model = build(problem, view, kept)
+    outcome = run(model, effort.gap, effort.node_limit, effort.solver)
+    if outcome.found:
+        read(model, parts)
+    beyond = min((usd for p, usd in prices.extra.items() if p not in near), default=math.inf)
+    bound = min(outcome.bound, prices.bound + beyond)
+    if outcome.found and (not effort.prove or bound >= outcome.objective * (1 - effort.gap)):
+        return outcome.objective, bound, True
+    return others_tried(problem, routes, view, effort, parts, prices, near, outcome)
+
+
+def others_tried(
+    problem: ProgramInput,
+    routes: tuple[PoolRoute, ...],
+    view: View,
+    effort: Effort,
+    parts: Parts,
+    prices: Prices,
+    near: set[int],
+    before: Outcome,
+) -> tuple[float, float, bool]:
+    """Like `priced_hour`, after `before` found what the pools in `near` can do: asks whether one of the others can beat that.
+
+    The question is a program with "one of the others runs" as a row and the known cost as cutoff: mostly a quick no. Pools that add
+    more than the distance between `before` and the relaxation stay out of it.
+    """
+    reach = before.objective - prices.bound if before.found else math.inf
+    others = {p for p, usd in prices.extra.items() if p not in near and usd <= reach}
+    left_out = min((usd for p, usd in prices.extra.items() if p not in near | others), default=math.inf)
+    bound = min(before.bound, prices.bound + left_out)
+    if not others:
+        return before.objective, bound, before.found
+    kept = tuple(route for route in routes if route.index in near | others or route.index not in prices.extra)
+    model = build(problem, view, kept)
+    one = [(variable, 1.0) for (p, _), variable in model.hosts.items() if p in others]
+    model.add("one_of_the_others", one, pulp.LpConstraintGE, 1.0)
+    cutoff = before.objective * (1 - effort.gap) if before.found else None
+    outcome = run(model, effort.gap, effort.node_limit, effort.solver, cutoff=cutoff)
+    if outcome.found and outcome.objective < before.objective:
+        read(model, parts)
+    found = before.found or outcome.found
+    return min(before.objective, outcome.objective), min(bound, outcome.bound), found

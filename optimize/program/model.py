@@ -25,7 +25,6 @@ class View:
     base_usd     pool -> monthly USD per such host where it is not the full price (hours that share its price)
     budget_usd   limit on the cost of these hours, None for no limit
     penalty_usd  per unserved request, None: everything must be served
-    price        factor on real money in the objective, against the penalty
     """
 
     slices: tuple[int, ...]
@@ -34,7 +33,6 @@ class View:
     base_usd: dict[int, float] = field(default_factory=dict)
     budget_usd: float | None = None
     penalty_usd: float | None = None
-    price: float = 1.0
 
 
 @dataclass
@@ -86,8 +84,7 @@ def variables(problem: ProgramInput, view: View, routes: tuple[PoolRoute, ...]) 
         _flows(model, route)
     _calls(model)
     penalty = _unserved(model) if view.penalty_usd is not None else []
-    objective = [(v, view.price * usd) for v, usd in model.money] + penalty
-    model.prob.setObjective(pulp.LpAffineExpression(objective))
+    model.prob.setObjective(pulp.LpAffineExpression(model.money + penalty))
     return model
 
 

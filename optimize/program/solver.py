@@ -108,22 +108,28 @@ class BulkHighs(pulp.HiGHS):  # type: ignore[misc]  # PuLP is not typed
         return pulp.LpStatusOptimal, pulp.LpSolutionOptimal if proven else pulp.LpSolutionIntegerFeasible
 
 
-def run(model: Model, gap: float, node_limit: int, solver: str = "highs", relax: bool = False) -> Outcome:
-    """Solves `model`; values are left in its variables. Limits are gap and nodes, never the clock, so that a second run is the same."""
+def run(model: Model, gap: float, node_limit: int, solver: str = "highs", relax: bool = False, cutoff: float | None = None) -> Outcome:
+    """Solves `model`; values are left in its variables. Limits are gap and nodes, never the clock, so that a second run is the same.
+
+    With a `cutoff` only points below it are looked for: none found and proven gives a bound of `cutoff`.
+    """
     prob = model.prob
     with quiet():
         if solver == "cbc":
             return _run_cbc(model, gap, node_limit, relax)
-        highs = BulkHighs(mip=not relax, msg=False, gapRel=gap, gapAbs=1e-9, threads=1, mip_max_nodes=node_limit, random_seed=0)
+        options = {} if cutoff is None else {"objective_bound": cutoff}
+        highs = BulkHighs(mip=not relax, msg=False, gapRel=gap, gapAbs=1e-9, threads=1, mip_max_nodes=node_limit, random_seed=0, **options)
         prob.solve(highs)
     if prob.sol_status == pulp.LpSolutionInfeasible:
-        return Outcome(False, math.inf, math.inf)
+        return Outcome(False, math.inf, math.inf if cutoff is None else cutoff)
     info = prob.solverModel.getInfo()
     integer = not relax and any(v.cat == pulp.LpInteger for v in prob.variables())
     found = prob.sol_status in (pulp.LpSolutionOptimal, pulp.LpSolutionIntegerFeasible)
     objective = float(info.objective_function_value) if found else math.inf
     bound = float(info.mip_dual_bound) if integer else objective
-    return Outcome(found, objective, min(bound, objective) if found else bound)
+    if cutoff is not None:
+        bound = min(bound, cutoff)
+    return Outcome(found, objective, min(bound, objective))
 
 
 def _run_cbc(model: Model, gap: float, node_limit: int, relax: bool) -> Outcome:

@@ -1,0 +1,75 @@
+"""What the first host of a pool would add to the cost of an hour, by the prices of the linear relaxation: most pools need not be tried."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from optimize.program.build import build
+from optimize.program.model import Model, View
+from optimize.program.routes import PoolRoute
+from optimize.program.solver import run
+from optimize.records import ProgramInput
+
+
+@dataclass(frozen=True)
+class Prices:
+    """Linear relaxation of one hour: `bound` on its objective, and per elastic pool the least that running it adds to that bound."""
+
+    bound: float
+    extra: dict[int, float]
+    feasible: bool
+
+
+def price_pools(problem: ProgramInput, routes: tuple[PoolRoute, ...], view: View, solver: str) -> Prices:
+    """Solves the relaxation of an hour and prices its elastic pools.
+
+    Lagrangian bound: with duals u_c of demand, s_i <= 0 of miss rows and k <= 0 of stock, a share of class c is worth
+    v_c = u_c + sum_i s_i (m_i - b_i); a unit of capacity of pool p is then worth at most w_p = max_jc v_c / (load d_c), and n hosts
+    that run add at least n (price - k - per_host w_p) + overhead w_p. The bound is rigorous for any duals with non-negative
+    additions, so a pool that adds more than the distance to a known solution is in no better one.
+    """
+    (t,) = view.slices
+    model = build(problem, replace(view, whole=False), routes)
+    outcome = run(model, 0.0, 0, solver, relax=True)
+    if not outcome.found:
+        return Prices(math.inf, {}, False)
+    duals = {name: float(row.pi or 0.0) for name, row in model.prob._constraints.items()}
+    stock = stock_duals(model, duals)
+    extra = {}
+    for route in routes:
+        if route.elastic and (route.index, t) in model.hosts:
+            worth = capacity_worth(problem, route, t, duals)
+            usd = route.usd_per_hour * float(problem.demand.weight_h[t])
+            each = usd - stock.get(route.index, 0.0) - route.per_host * worth
+            least = 1 + route.spare
+            count = least if each >= 0 else int(route.most[t])
+            extra[route.index] = each * count + route.overhead * worth
+    return Prices(outcome.bound, extra, True)
+
+
+def capacity_worth(problem: ProgramInput, route: PoolRoute, t: int, duals: dict[str, float]) -> float:
+    """What one replica's worth of load of a pool is worth in hour `t`: that of the best class to serve with it."""
+    demand, slos, best = problem.demand.mean_rps, problem.slos, 0.0
+    for level, classes in zip(route.terms.levels, route.served, strict=True):
+        for c in classes:
+            if demand[c, t] <= 0:
+                continue
+            value = duals.get(f"demand_{c}_{t}", 0.0)
+            for i in np.flatnonzero([row.class_index == c for row in slos]):
+                value += duals.get(f"miss_{i}_{t}", 0.0) * float(level.miss[i] - (1.0 - slos[i].quantile))
+            load = float(level.load[c] * demand[c, t])
+            best = max(best, value / load) if load > 0 else math.inf
+    return best
+
+
+def stock_duals(model: Model, duals: dict[str, float]) -> dict[int, float]:
+    """Pool -> dual (<= 0) of the stock row that it stands in."""
+    by_name = {variable.name: p for (p, _), variable in model.hosts.items()}
+    answer: dict[int, float] = {}
+    for name, row in model.prob._constraints.items():
+        if name.startswith("stock_"):
+            answer |= {by_name[v.name]: duals[name] for v in row if v.name in by_name}
+    return answer

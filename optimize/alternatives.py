@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from optimize.explain import relay_need
 from optimize.records import Alternative, RelayTerms
 from optimize.search import Market, Restriction, Settled, settle
 
@@ -105,6 +106,21 @@ def unserved_note(market: Market, settled: Settled) -> str:
     return "; ".join(parts)
 
 
+def limits_note(settled: Settled) -> str:
+    """Which account limits would have to be raised, and to what; empty when none."""
+    words = []
+    for a, terms in enumerate(settled.problem.relays):
+        rpm, tpm = relay_need(settled.problem, settled.solution, a)
+        needs = [
+            f"{need:,.0f} {unit} of {limit:,.0f}"
+            for need, limit, unit in ((rpm, terms.relay.rpm, "RPM"), (tpm, terms.relay.tpm, "TPM"))
+            if limit and need > limit * (1 + 1e-9)
+        ]
+        if needs:
+            words.append(f"{terms.relay.id} needs {' and '.join(needs)}")
+    return "; ".join(words)
+
+
 def alternatives(market: Market, rounds: int = 4) -> tuple[Alternative, ...]:
     """Each restricted plan: measured like the main one, not re-simulated; its budget is ignored, its cost is what it would take."""
     answer = []
@@ -115,7 +131,7 @@ def alternatives(market: Market, rounds: int = 4) -> tuple[Alternative, ...]:
         if settled.unserved:
             answer.append(Alternative(restriction.name, "infeasible", None, unserved_note(market, settled)))
         elif cost > market.budget_usd:
-            answer.append(Alternative(restriction.name, "over_budget", cost))
+            answer.append(Alternative(restriction.name, "over_budget", cost, limits_note(settled)))
         else:
-            answer.append(Alternative(restriction.name, "within_budget", cost))
+            answer.append(Alternative(restriction.name, "within_budget", cost, limits_note(settled)))
     return tuple(answer)

@@ -40,7 +40,7 @@ class Probe:
 
 @dataclass(frozen=True)
 class OperatingPoint:
-    """`rate_rps` is (1 - safety) of the largest rate at which every promise holds; `miss` [slo rows] at that rate; zero rate: cannot serve."""
+    """`rate_rps` is (1 - safety) of the largest rate at which every promise holds; `miss` [slo rows] at that rate; zero: cannot serve."""
 
     rate_rps: float
     miss: tuple[float, ...]
@@ -92,9 +92,8 @@ def traffic_content(scenario: Scenario) -> dict[str, object]:
 
 
 def attainment_at(scenario: Scenario, probe: Probe, rate_rps: float) -> tuple[np.ndarray, np.ndarray, int]:
-    """Attainment [slo rows] pooled over the search seeds, its standard error over seeds, and requests simulated; NaN for other classes' rows."""
+    """Attainment [slo rows] pooled over the search seeds, its standard error over seeds, requests simulated; NaN where a class is absent."""
     from sim.fleet import probe as run_pool
-
     from sim.latency import class_metrics
     from sim.traffic import at_rates
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from optimize.program.solve import solve
 from optimize.records import Flip, PoolTerms, ProgramInput, ProgramSolution
 from optimize.search import Market, Restriction, Settled, settle
 from sim.scenario.records import SyntheticTraffic
@@ -68,39 +69,49 @@ def limit_flips(market: Market, settled: Settled) -> list[Flip]:
     return answer
 
 
+def requests_on(problem: ProgramInput, solution: ProgramSolution, gpu: str) -> float:
+    """Share of all requests that replicas on this GPU type serve."""
+    weight = problem.demand.weight_h
+    served = sum(float(solution.pool_flow[p].sum(axis=0) @ weight) for p, t in enumerate(problem.pools) if t.option.offer.gpu == gpu)
+    return served / float(problem.demand.mean_rps.sum(axis=0) @ weight)
+
+
+def repriced(problem: ProgramInput, gpu: str, factor: float) -> ProgramInput:
+    """The same program with every offer of one GPU type at `factor` times its price."""
+    pools = []
+    for terms in problem.pools:
+        offer = terms.option.offer
+        if offer.gpu == gpu:
+            offer = replace(offer, usd_per_hour=offer.usd_per_hour * factor)
+        pools.append(replace(terms, option=replace(terms.option, offer=offer)))
+    return replace(problem, pools=tuple(pools))
+
+
 def gpu_price_flip(market: Market, gpu: str) -> Flip | None:
-    """The price factor of one GPU type at which it enters or leaves the plan, by bisection on what has been measured."""
-    pools = [s for s in market.states if s.option.offer.gpu == gpu]
-    if not pools:
+    """The price of one GPU type at which it loses half of its requests (or enters the plan), by bisection on what has been measured."""
+    free = Restriction(f"price of {gpu}", budget_usd=math.inf)
+    kept = market.pools(free)
+    prices = [s.option.offer.usd_per_hour / s.option.offer.gpus for s in kept if s.option.offer.gpu == gpu]
+    if not prices:
         return None
+    problem, today = market.problem(free, kept), min(prices)
 
-    def used(factor: float) -> bool:
-        base = Restriction(f"{gpu} price x{factor:.2f}", budget_usd=math.inf, gap=0.01)
-        kept = market.pools(base)
-        problem = market.problem(base, kept)
-        scaled = tuple(
-            replace(t, option=replace(t.option, offer=replace(t.option.offer, usd_per_hour=t.option.offer.usd_per_hour * factor)))
-            if t.option.offer.gpu == gpu
-            else t
-            for t in problem.pools
-        )
-        from optimize.program.solve import solve
+    def share(factor: float) -> float:
+        scaled = repriced(problem, gpu, factor)
+        return requests_on(scaled, solve(scaled, gap=0.01), gpu)
 
-        solution = solve(replace(problem, pools=scaled), gap=0.01)
-        return any(solution.hosts[p].any() for p, t in enumerate(scaled) if t.option.offer.gpu == gpu)
-
-    today = min(s.option.offer.usd_per_hour / s.option.offer.gpus for s in pools)
-    now = used(1.0)
-    low, high = (1.0, PRICE_RANGE[1]) if now else (PRICE_RANGE[0], 1.0)
-    if used(high) if now else not used(low):
-        edge = high if now else low
-        verb = "stays in" if now else "stays out of"
-        return Flip(f"{gpu} price", today, None, f"{gpu} {verb} the plan even at ${today * edge:.2f} per GPU-hour (today ${today:.2f})")
+    now = share(1.0)
+    inside = now > 0.01
+    low, high = (1.0, PRICE_RANGE[1]) if inside else (PRICE_RANGE[0], 1.0)
+    edge, threshold = (high, now / 2) if inside else (low, 0.01)
+    if (share(edge) > threshold) == inside:
+        verb = f"still serves more than half of its {now:.0%} of requests" if inside else "stays out of the plan"
+        return Flip(f"{gpu} price", today, None, f"{gpu} {verb} even at ${today * edge:.2f} per GPU-hour (today ${today:.2f})")
     for _ in range(PRICE_STEPS):
         middle = math.sqrt(low * high)
-        low, high = (middle, high) if used(middle) else (low, middle)
+        low, high = (middle, high) if share(middle) > threshold else (low, middle)
     at = today * math.sqrt(low * high)
-    verb = "leaves the plan above" if now else "enters the plan below"
+    verb = f"loses half of its {now:.0%} of requests above" if inside else "enters the plan below"
     return Flip(f"{gpu} price", today, at, f"{gpu} {verb} about ${at:.2f} per GPU-hour (cheapest offer today ${today:.2f})")
 
 
@@ -127,7 +138,7 @@ def flip_gpus(settled: Settled, market: Market) -> list[str]:
 
 
 def demand_band(market: Market, settled: Settled) -> tuple[tuple[float, float], ...]:
-    """Monthly cost at the ends of the plausible band of requests per user-day, re-planned with what has been measured; empty without a band."""
+    """Monthly cost at the ends of the plausible band of requests per user-day, re-planned; empty without a band."""
     traffic, band = market.scenario.traffic, market.scenario.requests_per_user_band
     if not isinstance(traffic, SyntheticTraffic) or band is None:
         return ()

@@ -111,7 +111,7 @@ def settle(market: Market, restriction: Restriction, rounds: int = MEASURE_ROUND
 
 
 def correct(market: Market, settled: Settled, evidence: Sequence[HourEvidence]) -> bool:
-    """Raises the load of each pool, and the miss share of each relay, that the simulation contradicts; False when nothing is contradicted."""
+    """Raises the load of each pool, and the miss share of each relay, that the simulation contradicts; False when there is none."""
     quantiles = np.array([row.quantile for row in settled.problem.slos])
     factors: dict[int, float] = {}
     changed = False
@@ -163,7 +163,7 @@ def prove(market: Market, settled: Settled) -> tuple[Settled, list[HourEvidence]
 
 
 def without_hosts(settled: Settled, p: int) -> ProgramSolution | None:
-    """The solution with one host less of pool `p` in every hour in which the safety margin alone asked for it; None if there is no such hour."""
+    """The solution with one host less of pool `p` in every hour in which only the safety margin asked for it; None without such an hour."""
     terms, solution = settled.problem.pools[p], settled.solution
     hosts = solution.hosts[p]
     load = np.where(np.isfinite(terms.levels[0].load), terms.levels[0].load, 0.0) @ solution.pool_flow[p]

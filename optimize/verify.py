@@ -15,7 +15,7 @@ from sim.engine.deployment import PS, StepCost
 from sim.fleet_records import Fleet, Pool, RelayEndpoint
 from sim.scenario.records import Scenario
 from sim.streams import stream
-from sim.traffic.columns import Requests
+from sim.traffic.columns import Demand, Requests
 
 HOLD_OUT_SEEDS = (9001, 9002, 9003, 9004, 9005, 9006)
 WARMUP_S = 600.0
@@ -96,15 +96,15 @@ def fleet_of(scenario: Scenario, problem: ProgramInput, solution: ProgramSolutio
     total = table.sum(axis=1, keepdims=True)
     full = solution.unserved[:, t] <= 1e-9 * rate
     table = np.where((full[:, None]) & (total > 0), table / np.maximum(total, 1e-300), table)
-    return Hour(t, Fleet(tuple(targets), table), tuple(pools), tuple(relays), warmup_keep(problem, t))
+    return Hour(t, Fleet(tuple(targets), table), tuple(pools), tuple(relays), warmup_keep(problem.demand, t))
 
 
-def warmup_keep(problem: ProgramInput, t: int) -> float:
+def warmup_keep(demand: Demand, t: int) -> float:
     """Share of the warm-up requests to keep: the hour before had a larger fleet when it was busier, and left no backlog to this one.
 
     Without this, a fleet that shrinks at the full hour would start it with a queue that the larger fleet never had.
     """
-    names, total = problem.demand.slices, problem.demand.mean_rps.sum(axis=0)
+    names, total = demand.slices, demand.mean_rps.sum(axis=0)
     same_day = t > 0 and names[t - 1].split()[0] == names[t].split()[0]
     before = t - 1 if same_day else min(t + 23, len(names) - 1)
     return float(min(1.0, total[t] / total[before])) if total[before] > 0 else 1.0
@@ -121,7 +121,6 @@ def without_backlog(requests: Requests, keep: float, seed: int) -> Requests:
 def simulate_hour(scenario: Scenario, problem: ProgramInput, hour: Hour, seed: int) -> HourSample:
     """One seed of one hour, warmed up with the end of the hour before (thinned to this hour's rate where that was busier)."""
     from sim.fleet import simulate
-
     from sim.latency import class_metrics
     from sim.traffic import hour as hour_traffic
 

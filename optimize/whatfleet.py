@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from sim.fleet import simulate
 
 from optimize.loads import saturated_load_s
 from optimize.relay_terms import may_serve
@@ -19,6 +18,7 @@ from sim.engine.deployment import PS, Deployment, EngineLimits
 from sim.engine.memory import kv_blocks
 from sim.engine.step_cost import step_cost
 from sim.errors import InputError
+from sim.fleet import simulate
 from sim.fleet_records import Fleet, Overflow, Pool, RelayEndpoint, RequestLog, SimulationResult, Status
 from sim.scenario.records import Scenario
 from sim.traffic import demand as demand_of

@@ -49,8 +49,11 @@ def quiet() -> Iterator[None]:
 class BulkHighs(pulp.HiGHS):  # type: ignore[misc]  # PuLP is not typed
     """PuLP's HiGHS with the model handed over as arrays (PuLP adds row by row) and with HiGHS's own bound and status kept.
 
-    PuLP has no entry for the status of a node limit and would raise KeyError.
+    PuLP has no entry for the status of a node limit and would raise KeyError. The objective is handed over in units of the dearest
+    coefficient: tolerances then do not depend on the currency, and doubling every price changes nothing that the solver sees.
     """
+
+    unit_usd = 1.0
 
     def buildSolverModel(self, lp: Any) -> None:
         import highspy
@@ -68,7 +71,7 @@ class BulkHighs(pulp.HiGHS):  # type: ignore[misc]  # PuLP is not typed
             starts.append(len(index))
         model = highspy.HighsLp()
         model.num_col_, model.num_row_ = len(variables), len(rows)
-        model.col_cost_ = np.array([lp.objective.get(v, 0.0) for v in variables])
+        model.col_cost_ = np.array([lp.objective.get(v, 0.0) for v in variables]) / self.unit_usd
         model.col_lower_ = np.array([v.lowBound for v in variables], dtype=np.float64)
         model.col_upper_ = np.array([v.upBound for v in variables], dtype=np.float64)
         low = [-math.inf if row.getLb() is None else row.getLb() for row in rows]
@@ -103,7 +106,7 @@ class BulkHighs(pulp.HiGHS):  # type: ignore[misc]  # PuLP is not typed
             variable.varValue = values[variable.index]
         if duals:
             for row in lp._constraints.values():
-                row.pi = duals[row.index]
+                row.pi = duals[row.index] * self.unit_usd
         proven = status in (states.kOptimal, states.kModelEmpty)
         return pulp.LpStatusOptimal, pulp.LpSolutionOptimal if proven else pulp.LpSolutionIntegerFeasible
 
@@ -114,19 +117,21 @@ def run(model: Model, gap: float, node_limit: int, solver: str = "highs", relax:
     With a `cutoff` only points below it are looked for: none found and proven gives a bound of `cutoff`.
     """
     prob = model.prob
+    unit = max((usd for _, usd in model.money), default=1.0) or 1.0
     with quiet():
         if solver == "cbc":
             return _run_cbc(model, gap, node_limit, relax)
-        options = {} if cutoff is None else {"objective_bound": cutoff}
+        options = {} if cutoff is None else {"objective_bound": cutoff / unit}
         highs = BulkHighs(mip=not relax, msg=False, gapRel=gap, gapAbs=1e-9, threads=1, mip_max_nodes=node_limit, random_seed=0, **options)
+        highs.unit_usd = unit
         prob.solve(highs)
     if prob.sol_status == pulp.LpSolutionInfeasible:
         return Outcome(False, math.inf, math.inf if cutoff is None else cutoff)
     info = prob.solverModel.getInfo()
     integer = not relax and any(v.cat == pulp.LpInteger for v in prob.variables())
     found = prob.sol_status in (pulp.LpSolutionOptimal, pulp.LpSolutionIntegerFeasible)
-    objective = float(info.objective_function_value) if found else math.inf
-    bound = float(info.mip_dual_bound) if integer else objective
+    objective = float(info.objective_function_value) * unit if found else math.inf
+    bound = float(info.mip_dual_bound) * unit if integer else objective
     if cutoff is not None:
         bound = min(bound, cutoff)
     return Outcome(found, objective, min(bound, objective))

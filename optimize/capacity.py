@@ -92,7 +92,7 @@ def traffic_content(scenario: Scenario) -> dict[str, object]:
 
 
 def attainment_at(scenario: Scenario, probe: Probe, rate_rps: float) -> tuple[np.ndarray, np.ndarray, int]:
-    """Attainment [slo rows] pooled over the search seeds, its standard error over seeds, requests simulated; NaN where a class is absent."""
+    """Attainment [slo rows] pooled over the search seeds, its standard error over seeds, requests simulated; NaN for an absent class."""
     from sim.fleet import probe as run_pool
     from sim.latency import class_metrics
     from sim.traffic import at_rates

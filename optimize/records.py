@@ -102,7 +102,7 @@ class ProgramInput:
 class ProgramSolution:
     """Answer of the program.
 
-    hosts       [pools, slices] hosts that run; billed [pools, slices] hosts that are paid (constant over slices unless the offer is elastic)
+    hosts       [pools, slices] hosts that run; billed [pools, slices] hosts that are paid (equal in all slices unless elastic)
     pool_flow   [pools, classes, slices] requests/s;  relay_flow [relays, classes, slices];  unserved [classes, slices]
     cost_usd    per month, without the penalty for unserved demand
     model_bound_usd   proven lower bound on cost of any solution of this program

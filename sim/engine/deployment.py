@@ -15,7 +15,10 @@ PS = 10**12  # picoseconds in a second
 
 @dataclass(frozen=True)
 class EngineLimits:
-    """Scheduler limits, defaults of vLLM V1 serving. `kv_blocks` overrides what memory would give. `max_num_batched_tokens >= max_num_seqs`."""
+    """Scheduler limits, defaults of vLLM V1 serving. `kv_blocks` overrides what memory would give.
+
+    `max_num_batched_tokens >= max_num_seqs` is required.
+    """
 
     max_num_seqs: int = 256
     max_num_batched_tokens: int = 2048
@@ -49,7 +52,8 @@ class StepCost:
 
     step_ps = base_ps[T] + sequence_ps * n + context_ps[D] * S + pair_ps * P + prefill_context_ps * C
 
-    T  tokens computed in the step (decodes + prefill chunks), 1..max_num_batched_tokens: linear layers, all-reduce, element-wise work, overhead per step
+    T  tokens computed in the step (decodes + prefill chunks), 1..max_num_batched_tokens: linear layers, all-reduce,
+       element-wise work, overhead per step
     n  sequences in the step
     D  decodes in the step; S their summed context, current token included: KV reads
     P  sum over prefill chunks of c*s + c*(c+1)/2, c chunk tokens after s computed ones: attention of prefill

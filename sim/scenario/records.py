@@ -22,7 +22,7 @@ class Tokens:
 
 @dataclass(frozen=True)
 class Conversation:
-    """How the prompt of a class grows: system prompt + history (texts and answers so far, oldest cut at `history_cap_tokens`) + user text."""
+    """How the prompt of a class grows: system prompt + history (texts and answers, oldest cut at `history_cap_tokens`) + user text."""
 
     system_prompt_tokens: int
     user_tokens: Tokens

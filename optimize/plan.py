@@ -23,7 +23,8 @@ from optimize.store import CapacityStore, default_folder
 from optimize.verify import HOLD_OUT_SEEDS, HourEvidence, verification
 from sim.engine.deployment import StepCost
 from sim.engine.step_cost import step_cost
-from sim.scenario.records import Scenario
+from sim.engine.warm import warm_up
+from sim.scenario.records import LogTraffic, Scenario
 from sim.traffic import demand as demand_of
 
 ASSUMPTIONS = (
@@ -54,6 +55,7 @@ def optimize(scenario: Scenario, jobs: int = 2, tell: Tell = lambda _: None, cac
         jobs=jobs,
         tell=tell,
     )
+    warm_up(tell)
     tell(f"{len(options)} pools and {len(market.relays)} relays are candidates")
     settled = settle(market, Restriction())
     evidence: list[HourEvidence] = []
@@ -112,8 +114,19 @@ def assemble(
 ) -> Plan:
     """The plan record; everything that a report says is in it."""
     scenario, problem, solution = market.scenario, settled.problem, settled.solution
-    warnings = [*scenario.warnings, *notes, *hours_left_out(settled), *relay_warnings(settled), *calibration_warnings(settled)]
+    warnings = [
+        *scenario.warnings,
+        *log_notes(scenario),
+        *notes,
+        *hours_left_out(settled),
+        *relay_warnings(settled),
+        *calibration_warnings(settled),
+    ]
     planned = status in ("met", "missed")
+    market.tell(
+        f"{market.measured} pools measured on {market.requests_simulated:,} requests, attainment +/- {100 * market.half_width:.2f} points; "
+        f"{sum(e.requests for e in evidence):,} requests simulated in verification"
+    )
     return Plan(
         scenario=scenario,
         demand=market.demand,
@@ -133,6 +146,17 @@ def assemble(
         warnings=tuple(dict.fromkeys(warnings)),
         usd_per_unit=scenario.catalog.fx_usd.get(scenario.budget.currency, 1.0),
     )
+
+
+def log_notes(scenario: Scenario) -> list[str]:
+    """What was read of a request log, and what a replay of it cannot show."""
+    if not isinstance(scenario.traffic, LogTraffic):
+        return []
+    from sim.traffic.readers import read_log
+
+    read = read_log(scenario.traffic.log)
+    caveat = "a log replays the hours that it holds: seeds vary relays and routing, not the arrivals"
+    return [read.summary(), *read.notes, caveat]
 
 
 def fluid_bound(market: Market) -> float:

@@ -8,11 +8,13 @@ from dataclasses import replace
 import numpy as np
 
 from optimize.money import HOUR_S, calls_usd
-from optimize.program.answer import Parts, no_parts
+from optimize.program.answer import Parts, no_parts, unserved_requests
+from optimize.program.build import build
 from optimize.program.hours import Effort, solve_hour, solve_hours
 from optimize.program.model import View
 from optimize.program.routes import PoolRoute, relay_classes
-from optimize.program.stages import Found, all_slices, stage_one
+from optimize.program.solver import run
+from optimize.program.stages import Found, all_slices, base_usd, stage_one
 from optimize.records import Floats, ProgramInput
 
 STEPS = 6
@@ -24,8 +26,8 @@ def within_budget(problem: ProgramInput, routes: tuple[PoolRoute, ...], penalty:
 
     Base hosts come from stage one under the budget. Then a smaller penalty for unserved demand, the same in every hour, makes the hours
     spend less; the largest one that keeps the budget (by bisection) gives a feasible answer; what is left goes, hour by hour, to
-    those that lack most. Bound: stage one; without base hosts also min over the hours of price x cost + penalty less the price of the
-    budget (Lagrangian), price = penalty over the smaller penalty.
+    those that lack most. Bounds (Lagrangian): for each smaller penalty w and the bound b at it (of the hours; with base hosts, of
+    stage one) cost + penalty x lack >= (penalty / w) b - (penalty / w - 1) budget, and cost >= b - w lack for all that lack no more.
     """
     base, _, outcome = stage_one(problem, routes, penalty, effort, budget_usd)
     left = budget_usd - base_usd(problem, routes, base)
@@ -33,7 +35,8 @@ def within_budget(problem: ProgramInput, routes: tuple[PoolRoute, ...], penalty:
     for route in routes:
         if not route.elastic:
             parts.hosts[route.index] = base.get(route.index, 0)
-    low, high, bound = LEAST * cheapest_usd(problem, routes, penalty), penalty, outcome.bound
+    low, high = LEAST * cheapest_usd(problem, routes, penalty), penalty
+    lines: list[tuple[float, float]] = []
     quick = replace(effort, prove=False)
     for _ in range(STEPS):
         middle = math.sqrt(low * high)
@@ -42,13 +45,17 @@ def within_budget(problem: ProgramInput, routes: tuple[PoolRoute, ...], penalty:
             low, parts = middle, hours.parts
         else:
             high, rich = middle, hours.parts
-        if not base:
-            price = penalty / middle
-            bound = max(bound, price * math.fsum(hours.bound) - (price - 1.0) * left)
+        lines.append((middle, math.fsum(hours.bound)))
     if rich is not None:
         _swap_hours(problem, routes, parts, rich, left)
     _spend_rest(problem, routes, base, parts, left, penalty, effort)
-    return Found(parts, bound, "by allotments")
+    lack = unserved_requests(problem, parts)
+    if any(not route.elastic for route in routes):
+        weak = View(all_slices(problem), whole=False, penalty_usd=low)
+        relaxed = run(build(problem, weak, routes), effort.gap, effort.node_limit, effort.solver)
+        return Found(parts, outcome.bound, "by allotments", relaxed.bound - low * lack)
+    bound = max([outcome.bound, *(penalty / weak * usd - (penalty / weak - 1.0) * left for weak, usd in lines)])
+    return Found(parts, bound, "by allotments", max(usd - weak * lack for weak, usd in lines))
 
 
 def cheapest_usd(problem: ProgramInput, routes: tuple[PoolRoute, ...], penalty: float) -> float:
@@ -60,12 +67,6 @@ def cheapest_usd(problem: ProgramInput, routes: tuple[PoolRoute, ...], penalty: 
     for a, terms in enumerate(problem.relays):
         usd += [float(terms.usd_per_request[c]) for c in relay_classes(problem, a)]
     return max(min(usd), 1e-9 * penalty)
-
-
-def base_usd(problem: ProgramInput, routes: tuple[PoolRoute, ...], base: dict[int, int]) -> float:
-    """Monthly cost of the base hosts."""
-    hours = float(problem.demand.weight_h.sum())
-    return math.fsum(base.get(route.index, 0) * route.usd_per_hour * hours for route in routes if not route.elastic)
 
 
 def hour_usd(problem: ProgramInput, routes: tuple[PoolRoute, ...], parts: Parts) -> Floats:

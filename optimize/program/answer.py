@@ -80,6 +80,7 @@ def solution_of(
 ) -> ProgramSolution:
     """The record of a solution; `bound_usd` bounds its cost from below, fixed costs included.
 
+    `status` is about proof: "optimal" or "gap_limit" only where the bound says so; "infeasible" where not all can be served.
     Elastic pools without flow stand still; all others keep their hosts in every hour and pay for them.
     """
     elastic = {route.index for route in routes if route.elastic}
@@ -106,4 +107,6 @@ def solution_of(
     bound = min(max(bound_usd, problem.fixed_usd, 0.0), cost)
     left = (cost - bound) / cost if cost > 0 else 0.0
     status = "optimal" if left <= PROVEN else "gap_limit" if left <= gap * 1.001 + PROVEN else "node_limit"
+    if parts.unserved.any():
+        status = "infeasible"
     return ProgramSolution(**{**draft.__dict__, "cost_usd": cost, "model_bound_usd": bound, "status": status, "gap": left})

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from optimize.program.allotment import within_budget
 from optimize.program.answer import solution_of, unserved_requests
 from optimize.program.hours import Effort
@@ -11,6 +13,7 @@ from optimize.records import ProgramInput, ProgramSolution
 
 SMALL = 300  # integers up to which one exact program is the fastest way
 NODE_LIMIT = 20_000
+FINER = 0.02
 
 
 def solve(problem: ProgramInput, *, gap: float = 0.005, node_limit: int = NODE_LIMIT, solver: str = "highs") -> ProgramSolution:
@@ -26,7 +29,7 @@ def solve(problem: ProgramInput, *, gap: float = 0.005, node_limit: int = NODE_L
     small = integers(problem, routes) <= SMALL
 
     def record(found: Found) -> ProgramSolution:
-        bound = found.bound - penalty * unserved_requests(problem, found.parts) + problem.fixed_usd
+        bound = max(found.bound - penalty * unserved_requests(problem, found.parts), found.cost_bound) + problem.fixed_usd
         return solution_of(problem, routes, found.parts, bound, gap, f"{solver} {found.way}")
 
     if all(route.elastic for route in routes):
@@ -36,6 +39,8 @@ def solve(problem: ProgramInput, *, gap: float = 0.005, node_limit: int = NODE_L
     else:
         found = in_two_stages(problem, routes, penalty, effort)
     solution = record(found)
+    if solution.model_bound_usd <= problem.budget_usd < solution.cost_usd and all(route.elastic for route in routes):
+        solution = record(by_hour(problem, routes, penalty, replace(effort, gap=gap * FINER)))  # the gap may hide a plan inside the budget
     if solution.cost_usd <= problem.budget_usd * (1 + 1e-9):
         return solution
     budget = max(0.0, problem.budget_usd - problem.fixed_usd)

@@ -142,7 +142,7 @@ def assemble(
         binding=binding(market, settled),
         demand_band=demand_band(market, settled) if planned else (),
         rounds=market.rounds,
-        assumptions=ASSUMPTIONS,
+        assumptions=(*ASSUMPTIONS, *error_notes(settled)),
         warnings=tuple(dict.fromkeys(warnings)),
         usd_per_unit=scenario.catalog.fx_usd.get(scenario.budget.currency, 1.0),
     )
@@ -188,6 +188,24 @@ def relay_warnings(settled: Settled) -> list[str]:
         if relay.grade == "claimed":
             words.append(f"{relay.id}: its price is a claim that nobody has confirmed")
     return words
+
+
+def error_notes(settled: Settled) -> list[str]:
+    """For each calibrated kind of replica in the plan: how far the simulator was off on measurements it had not seen."""
+    notes = []
+    for p, state in enumerate(settled.pools):
+        deployment, cost = state.option.deployment, state.cost
+        if deployment is None or cost is None or not cost.calibrated or not settled.solution.hosts[p].any():
+            continue
+        parts = [
+            f"{label} {cost.error[f'{key}_median']:.0%} median, {cost.error[f'{key}_p90']:.0%} at the 90th percentile"
+            for key, label in (("throughput", "throughput"), ("tpot", "TPOT"), ("ttft", "TTFT"))
+            if f"{key}_median" in cost.error
+        ]
+        if parts:
+            kind = f"{deployment.weights.id} on {deployment.gpu.id}"
+            notes.append(f"Simulator error for {kind}, held out: {'; '.join(parts)}. The verdict does not contain it.")
+    return list(dict.fromkeys(notes))
 
 
 def calibration_warnings(settled: Settled) -> list[str]:

@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from optimize.explain import relay_need
+from optimize.market import known_all
 from optimize.records import Alternative, RelayTerms
 from optimize.search import Market, Restriction, Settled, settle
 
@@ -106,9 +107,9 @@ def unserved_note(market: Market, settled: Settled) -> str:
     return "; ".join(parts)
 
 
-def limits_note(settled: Settled) -> str:
-    """Which account limits would have to be raised, and to what; empty when none."""
-    words = []
+def caveats(settled: Settled) -> str:
+    """What a reader must know of this row: unmeasured pools, and account limits that would have to be raised; else empty."""
+    words = [] if known_all(settled.problem, settled.solution) else ["an estimate: not every pool was measured"]
     for a, terms in enumerate(settled.problem.relays):
         rpm, tpm = relay_need(settled.problem, settled.solution, a)
         needs = [
@@ -121,7 +122,7 @@ def limits_note(settled: Settled) -> str:
     return "; ".join(words)
 
 
-def alternatives(market: Market, rounds: int = 4) -> tuple[Alternative, ...]:
+def alternatives(market: Market, rounds: int = 8) -> tuple[Alternative, ...]:
     """Each restricted plan: measured like the main one, not re-simulated; its budget is ignored, its cost is what it would take."""
     answer = []
     for restriction in restrictions(market):
@@ -131,7 +132,7 @@ def alternatives(market: Market, rounds: int = 4) -> tuple[Alternative, ...]:
         if settled.unserved:
             answer.append(Alternative(restriction.name, "infeasible", None, unserved_note(market, settled)))
         elif cost > market.budget_usd:
-            answer.append(Alternative(restriction.name, "over_budget", cost, limits_note(settled)))
+            answer.append(Alternative(restriction.name, "over_budget", cost, caveats(settled)))
         else:
-            answer.append(Alternative(restriction.name, "within_budget", cost, limits_note(settled)))
+            answer.append(Alternative(restriction.name, "within_budget", cost, caveats(settled)))
     return tuple(answer)

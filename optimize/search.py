@@ -19,7 +19,7 @@ from sim.traffic.columns import Demand
 
 MEASURE_ROUNDS = 12
 VERIFY_ROUNDS = 6
-REMOVAL_SEEDS = (501, 502)
+REMOVAL_SEEDS = (501, 502, 503, 504)
 LARGEST_CORRECTION = 1.06
 Tell = Callable[[str], None]
 

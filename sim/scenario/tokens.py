@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from statistics import NormalDist
 
 from sim.scenario.records import Tokens
@@ -126,6 +126,7 @@ def _bent(pieces: list[Piece], bend: float) -> Tokens:
         straight = x0 * (x1 / x0) ** ((z - z0) / (z1 - z0))
         part = (straight - x0) / (x1 - x0) if x1 > x0 else 0.0
         tokens.append(x0 + (x1 - x0) * min(max(part, 0.0), 1.0) ** bend)
+    tokens = list(accumulate(tokens, max))  # rounding in the last digit must not make the law fall
     quantiles = [round(NORMAL.cdf(z), 12) for z in scores]
     quantiles[0], quantiles[-1] = 0.0, 1.0
     return Tokens(tuple(quantiles), tuple(tokens), _mean(quantiles, tokens))

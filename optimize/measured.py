@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -57,17 +58,39 @@ def offer_terms(offer: Offer, rates: Rates, scenario: Scenario, rows: int) -> Po
 
 
 def measured_alternatives(problem: ProgramInput) -> tuple[Alternative, ...]:
-    """The same question with one offer alone, no relays, budget ignored: what the mix saves."""
+    """The same question with each offer alone, with relays alone, and with pools that classes do not share, budget ignored.
+
+    What the mix saves; at least three whenever some offer serves a class.
+    """
+    free = replace(problem, budget_usd=math.inf)
+    answer = [answered(f"{terms.option.offer.id} alone", [replace(free, pools=(terms,), relays=())]) for terms in problem.pools]
+    answer.append(answered("relays alone", [replace(free, pools=())]))
+    answer.append(answered("pools of its own for each class", [class_alone(free, c) for c in range(len(problem.class_names))]))
+    return tuple(
+        replace(each, status="over_budget") if each.per_month_usd is not None and each.per_month_usd > problem.budget_usd else each
+        for each in answer
+    )
+
+
+def class_alone(problem: ProgramInput, c: int) -> ProgramInput:
+    """`problem` with the demand of class `c` only; fixed costs stay with class 0, so that they count once over all classes."""
+    only = np.zeros_like(problem.demand.mean_rps)
+    only[c] = problem.demand.mean_rps[c]
+    return replace(problem, demand=replace(problem.demand, mean_rps=only), fixed_usd=problem.fixed_usd if c == 0 else 0.0)
+
+
+def answered(name: str, problems: Sequence[ProgramInput]) -> Alternative:
+    """Cost of all `problems` together, or which share of their requests nobody can serve."""
     from optimize.program.solve import solve
 
-    answer = []
-    for terms in problem.pools:
-        alone = solve(replace(problem, pools=(terms,), relays=(), budget_usd=math.inf))
-        name = f"{terms.option.offer.id} alone"
-        if alone.unserved.any():
-            lost = float((alone.unserved @ problem.demand.weight_h).sum() / (problem.demand.mean_rps @ problem.demand.weight_h).sum())
-            answer.append(Alternative(name, "infeasible", None, f"{lost:.1%} of requests unserved"))
-        else:
-            status = "within_budget" if alone.cost_usd <= problem.budget_usd else "over_budget"
-            answer.append(Alternative(name, status, alone.cost_usd))
-    return tuple(answer)
+    cost, lost, asked = 0.0, 0.0, 0.0
+    for problem in problems:
+        if not problem.pools and not problem.relays:
+            return Alternative(name, "infeasible", None, "there is none")
+        solution = solve(problem)
+        cost += solution.cost_usd
+        lost += float((solution.unserved @ problem.demand.weight_h).sum())
+        asked += float((problem.demand.mean_rps @ problem.demand.weight_h).sum())
+    if lost > 0:
+        return Alternative(name, "infeasible", None, f"{lost / asked:.1%} of requests unserved")
+    return Alternative(name, "within_budget", cost)

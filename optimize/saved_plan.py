@@ -39,6 +39,8 @@ def fleet_from_plan(path: Path, scenario: Scenario, t: int, router: str) -> tupl
     plan = read_plan(path)
     if plan.get("scenario") != scenario.name:
         raise InputError(f'{path}: scenario: the plan is for "{plan.get("scenario")}", not for "{scenario.name}"')
+    if plan.get("status") == "unverified":
+        raise InputError(f"{path}: status: the plan rests on measured capacities (`measured_capacity`); there is no engine to simulate")
     classes = [c.name for c in scenario.request_classes]
     try:
         pools, relays, shares = _targets(plan, classes, t)

@@ -100,6 +100,9 @@ def parse_pool(part: str, scenario: Scenario) -> NamedPool:
             raise ValueError(f'{what} "{value}" is unknown; {hint(value, names)}')
     if pieces[0] in offers and tensor_parallel > offers[pieces[0]].gpus:
         raise ValueError(f"tp{tensor_parallel} needs {tensor_parallel} GPUs, {pieces[0]} has {offers[pieces[0]].gpus}")
+    wanted = sorted({model for request_class in scenario.request_classes for model in request_class.models})
+    if pieces[1] not in wanted:
+        raise ValueError(f"no class of {scenario.name} takes answers of {pieces[1]}; they take {', '.join(wanted)}")
     limits = EngineLimits(**scenario.engine)  # type: ignore[arg-type]
     deployment = Deployment(catalog.models[pieces[1]], catalog.weight_formats[pieces[2]], catalog.gpus[gpu_id], tensor_parallel, limits)
     if deployment.gpu.flops.get(deployment.weights.needs, 0) <= 0:

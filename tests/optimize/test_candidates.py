@@ -167,10 +167,15 @@ def test_bad_rows_are_named_by_file_and_line(tmp_path: Path) -> None:
     assert "rates.csv:2:" in text and "rates.csv:3:" in text and "rates.csv:4:" in text
 
 
-def test_alternatives_of_measured_capacity_are_each_offer_alone(tmp_path: Path) -> None:
+def test_alternatives_of_measured_capacity_are_each_offer_relays_and_separate_pools(tmp_path: Path) -> None:
     given = measured(tmp_path, "offer,class,rate_rps\nA10G,chat,2\nA100,chat,20\nA100,faq,5\n")
     terms = measured_terms(given, ())
     program = problem([[4.0], [2.0]], terms)
     assert solve(program).unserved.sum() == 0
     alone = {each.name: each.status for each in measured_alternatives(program)}
-    assert alone == {"A10G alone": "infeasible", "A100 alone": "within_budget"}
+    assert alone == {
+        "A10G alone": "infeasible",
+        "A100 alone": "within_budget",
+        "relays alone": "infeasible",
+        "pools of its own for each class": "within_budget",
+    }

@@ -26,7 +26,9 @@ def binding(market: Market, settled: Settled) -> tuple[str, ...]:
     """Constraints that hold with (almost) no slack, in words."""
     problem, solution = settled.problem, settled.solution
     words = []
-    if solution.cost_usd >= 0.98 * problem.budget_usd:
+    if problem.budget_usd <= 0:
+        words.append("budget: there is none")
+    elif solution.cost_usd >= 0.98 * problem.budget_usd:
         words.append(f"budget: {solution.cost_usd / problem.budget_usd:.1%} of it is spent")
     for p, terms in enumerate(problem.pools):
         words += pool_words(terms, solution, p, problem)

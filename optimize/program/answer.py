@@ -12,6 +12,7 @@ from optimize.program.routes import PoolRoute
 from optimize.records import Floats, Ints, ProgramInput, ProgramSolution
 
 NOTHING = 1e-9  # share of a class's hour below which a flow is rounding of the solver
+NO_HOST = 1e-6  # the same for a flow to a pool without hosts: what an integer that is off by the solver's tolerance lets through
 PROVEN = 1e-6
 
 
@@ -59,6 +60,8 @@ def read(model: Model, parts: Parts) -> None:
         value = _share(variable.varValue)
         parts.unserved[c, t] = value if value > 100 * NOTHING else 0.0
     for t in covered:
+        dust = (parts.hosts[:, t] == 0)[:, None] & (parts.flow[:, :, t] < NO_HOST)
+        parts.flow[:, :, t] = np.where(dust, 0.0, parts.flow[:, :, t])
         total = parts.flow[:, :, t].sum(axis=0) + parts.calls[:, :, t].sum(axis=0) + parts.unserved[:, t]
         scale = np.divide(1.0, total, out=np.ones_like(total), where=total > 0)
         parts.flow[:, :, t] *= scale

@@ -16,6 +16,7 @@ from optimize.program.solver import Outcome, run
 from optimize.records import ProgramInput
 
 NEAR = 0.03  # of the relaxation's cost: pools whose first host adds more are tried only if the gap asks for it
+FEWEST = 8  # pools tried in any case: where few hosts run, or base hosts carry nearly all, one host is much of the cost of an hour
 
 
 @dataclass(frozen=True)
@@ -90,6 +91,7 @@ def priced_hour(
     if not prices.feasible:
         return math.inf, prices.bound, False
     near = {p for p, usd in prices.extra.items() if usd <= NEAR * abs(prices.bound)}
+    near |= set(sorted(prices.extra, key=lambda p: (prices.extra[p], p))[:FEWEST])
     kept = tuple(route for route in routes if route.index in near or route.index not in prices.extra)
     model = build(problem, view, kept)
     outcome = run(model, effort.gap, effort.node_limit, effort.solver)

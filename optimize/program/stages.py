@@ -15,6 +15,9 @@ from optimize.program.routes import PoolRoute
 from optimize.program.solver import Outcome, run
 from optimize.records import Floats, ProgramInput
 
+TRIALS = 12  # bases tried where the gap stays
+PATIENCE = 5  # of these in a row without a better one
+
 
 @dataclass(frozen=True)
 class Found:
@@ -27,6 +30,15 @@ class Found:
     bound: float
     way: str
     cost_bound: float = 0.0
+
+
+@dataclass(frozen=True)
+class Base:
+    """Base hosts by pool, the hours beside them, and cost plus penalty of the whole."""
+
+    counts: dict[int, int]
+    hours: Hours
+    usd: float
 
 
 def all_slices(problem: ProgramInput) -> tuple[int, ...]:
@@ -73,7 +85,7 @@ def stage_one(
 def in_two_stages(problem: ProgramInput, routes: tuple[PoolRoute, ...], penalty: float, effort: Effort) -> Found:
     """Base hosts from the relaxation, then each hour beside them.
 
-    If the gap stays, hours that share the base's price give a better bound and another base to try; no base at all is the third.
+    If the gap stays, hours that share the base's price give a better bound and say which other bases to try.
     """
     base, _, outcome = stage_one(problem, routes, penalty, effort, None)
     hours, total = beside(problem, routes, base, penalty, effort)
@@ -82,12 +94,60 @@ def in_two_stages(problem: ProgramInput, routes: tuple[PoolRoute, ...], penalty:
         return Found(hours.parts, bound, "in two stages")
     shared, wished = shared_prices(problem, routes, penalty, effort)
     bound = max(bound, shared)
-    for other in (wished, dict.fromkeys(base, 0)):
-        if other != base and total - bound > effort.gap * total:
-            trial, usd = beside(problem, routes, other, penalty, replace(effort, prove=False))
-            if usd < total:
-                hours, total = trial, usd
-    return Found(hours.parts, bound, "in two stages")
+    start = Base(base, hours, total)
+    best = descend(problem, routes, penalty, effort, start, wished, bound / (1 - effort.gap))
+    return Found(best.hours.parts, bound, "in two stages")
+
+
+def descend(
+    problem: ProgramInput,
+    routes: tuple[PoolRoute, ...],
+    penalty: float,
+    effort: Effort,
+    start: Base,
+    wished: dict[int, float],
+    enough_usd: float,
+) -> Base:
+    """The best of `start`, the base that the hours wish for, none, and neighbours: a host more, a host less, one exchanged for another.
+
+    Only pools that some hour wishes for are added. Stops at `enough_usd`, after TRIALS bases, or after PATIENCE in a row that are no
+    better; each costs one solution of all hours, without proof: the bound does not come from here.
+    """
+    quick = replace(effort, prove=False)
+    best, seen, vain = start, {held(start.counts)}, 0
+    queue = [dict.fromkeys(wished, 0)]
+    counts = {p: round(n) for p, n in wished.items()}
+    for _ in range(TRIALS):
+        while held(counts) in seen:
+            if not queue:
+                queue = [each for each in neighbours(best.counts, wished) if held(each) not in seen]
+            if not queue:
+                return best
+            counts = queue.pop(0)
+        if best.usd <= enough_usd or vain == PATIENCE:
+            break
+        seen.add(held(counts))
+        hours, usd = beside(problem, routes, counts, penalty, quick)
+        vain += 1
+        if usd < best.usd * (1 - 1e-9):
+            best, vain = Base(counts, hours, usd), 0
+            queue = queue if len(seen) == 2 else []  # none at all is tried in any case; after that, neighbours of the better base
+    return best
+
+
+def held(counts: dict[int, int]) -> frozenset[tuple[int, int]]:
+    """The pools that have hosts, with their number."""
+    return frozenset((p, n) for p, n in counts.items() if n > 0)
+
+
+def neighbours(counts: dict[int, int], wished: dict[int, float]) -> list[dict[int, int]]:
+    """Bases one step away, steps towards the wish first."""
+    order = sorted(wished, key=lambda p: (-wished[p], p))
+    bought = [p for p in order if counts.get(p, 0) > 0]
+    wanted = [p for p in order if wished[p] > 0]
+    steps = [{p: 1} for p in wanted] + [{p: -1} for p in bought] + [{p: -1, q: 1} for p in bought for q in wanted if p != q]
+    steps.sort(key=lambda step: sum(abs(counts.get(p, 0) + n - wished[p]) - abs(counts.get(p, 0) - wished[p]) for p, n in step.items()))
+    return [{p: counts.get(p, 0) + step.get(p, 0) for p in wished} for step in steps]
 
 
 def beside(
@@ -104,8 +164,8 @@ def base_usd(problem: ProgramInput, routes: tuple[PoolRoute, ...], base: dict[in
     return math.fsum(base.get(route.index, 0) * route.usd_per_hour * hours for route in routes if not route.elastic)
 
 
-def shared_prices(problem: ProgramInput, routes: tuple[PoolRoute, ...], penalty: float, effort: Effort) -> tuple[float, dict[int, int]]:
-    """A lower bound in which elastic hosts are whole, and the base that its hours wish for on average.
+def shared_prices(problem: ProgramInput, routes: tuple[PoolRoute, ...], penalty: float, effort: Effort) -> tuple[float, dict[int, float]]:
+    """A lower bound in which elastic hosts are whole, and the base hosts that its hours wish for on average.
 
     Lagrangian relaxation of "the base is the same in every hour": every hour buys its own base hosts at its share of their monthly
     price. The shares of a pool sum to its price, so the bound holds for any shares; those used are what a host is worth in each hour
@@ -118,7 +178,7 @@ def shared_prices(problem: ProgramInput, routes: tuple[PoolRoute, ...], penalty:
         _, bound, _ = solve_hour(problem, routes, view, penalty, effort, parts)
         total.append(bound)
     weight_h = problem.demand.weight_h
-    wished = {p: round(float(parts.hosts[p] @ weight_h / weight_h.sum())) for p in shares}
+    wished = {p: float(parts.hosts[p] @ weight_h / weight_h.sum()) for p in shares}
     return math.fsum(total), wished
 
 

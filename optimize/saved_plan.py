@@ -13,6 +13,7 @@ from sim.engine.memory import kv_blocks
 from sim.engine.step_cost import step_cost
 from sim.errors import InputError
 from sim.fleet_records import Fleet, Pool, RelayEndpoint
+from sim.scenario import load_scenario
 from sim.scenario.records import Scenario
 
 SCHEMA = "servemix.plan/1"
@@ -35,12 +36,21 @@ def read_plan(path: Path) -> dict[str, Any]:
 
 
 def fleet_from_plan(path: Path, scenario: Scenario, t: int, router: str) -> tuple[Fleet, bool]:
-    """The fleet that the saved plan runs in slice `t`, and whether every step cost in it is calibrated."""
+    """The fleet that the saved plan runs in slice `t`, and whether every step cost in it is calibrated.
+
+    The plan must have been made for this scenario, with the overrides given now or with none: so a plan can be tried under other
+    traffic by overrides, and never by mistake on a file that has changed since. Raises InputError.
+    """
     plan = read_plan(path)
     if plan.get("scenario") != scenario.name:
         raise InputError(f'{path}: scenario: the plan is for "{plan.get("scenario")}", not for "{scenario.name}"')
     if plan.get("status") == "unverified":
         raise InputError(f"{path}: status: the plan rests on measured capacities (`measured_capacity`); there is no engine to simulate")
+    if plan.get("scenario_digest") not in (scenario.digest, load_scenario(scenario.path).digest):
+        raise InputError(
+            f'{path}: scenario_digest: "{plan.get("scenario_digest")}" is not that of {scenario.path}: the file or its --set values '
+            "differ from those that the plan was made with; give `simulate` the same ones, or make the plan again with `optimize`"
+        )
     classes = [c.name for c in scenario.request_classes]
     try:
         pools, relays, shares = _targets(plan, classes, t)

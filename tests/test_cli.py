@@ -313,6 +313,18 @@ def test_plan_for_another_scenario_is_refused(run: Terminal, plan_file: Path) ->
     refused(run("simulate", MELANGE, "--plan", str(plan_file)), "two_offers", "melange", str(plan_file))
 
 
+def test_plan_made_with_other_settings_is_refused(run: Terminal, tmp_path: Path) -> None:
+    path = tmp_path / "own.json"
+    path.write_text(run("optimize", TWO_OFFERS, "--json", "--set", "candidates.relays=[]").out, encoding="utf-8")
+    refused(run("simulate", TWO_OFFERS, "--plan", str(path)), "scenario_digest", "--set", str(path))
+    assert run("simulate", TWO_OFFERS, "--plan", str(path), "--set", "candidates.relays=[]").code == 0
+
+
+def test_plan_may_be_tried_on_another_seed_and_under_other_traffic(run: Terminal, plan_file: Path) -> None:
+    assert run("simulate", TWO_OFFERS, "--plan", str(plan_file), "--seed", "7").code == 0
+    assert run("simulate", TWO_OFFERS, "--plan", str(plan_file), "--set", "traffic.rate_rps=6").code == 0
+
+
 def test_plan_without_an_engine_is_refused(run: Terminal, tmp_path: Path) -> None:
     path = tmp_path / "measured.json"
     path.write_text(run("optimize", MELANGE, "--json").out, encoding="utf-8")

@@ -29,7 +29,7 @@ def load_scenario(path: Path, overrides: Sequence[str] = (), seed: int | None = 
 
     `overrides` are `--set` texts, applied in order: `key.path=value`, the value in YAML; entries of a list by number or
     by name (`request_classes.faq.share=0.2`); `candidates.relays=+NAME` appends. `seed` wins over the file.
-    `digest` depends on all values after overrides and on the measured capacities, not on comments or places of files.
+    `digest` depends on all values after overrides and on the measured capacities; not on the seed, comments or places of files.
     Raises InputError.
     """
     path = Path(path)
@@ -47,7 +47,7 @@ def load_scenario(path: Path, overrides: Sequence[str] = (), seed: int | None = 
     if applied or problems.found:
         raise InputError([*problems.lines(), *applied])
     assert spec is not None
-    scenario = resolve(spec, catalog, path, spec.seed if seed is None else seed, _digest(document, path, seed))
+    scenario = resolve(spec, catalog, path, spec.seed if seed is None else seed, _digest(document, path))
     if scenario.measured_capacity is not None:
         read_measured_capacity(scenario)  # its faults are the scenario's faults: told now, not after a minute of work
     return scenario
@@ -86,10 +86,9 @@ def _is_file(path: Path) -> bool:
         return False
 
 
-def _digest(document: Document, path: Path, seed: int | None) -> str:
+def _digest(document: Document, path: Path) -> str:
     data: dict[str, Any] = dict(document.data)
-    if seed is not None:
-        data["seed"] = seed
+    data.pop("seed", None)
     text = json.dumps(data, sort_keys=True)
     measured = (data.get("candidates") or {}).get("measured_capacity")
     if measured is not None:

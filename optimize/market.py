@@ -89,8 +89,9 @@ class PoolState:
             slope = (large - carried) / (large - small)
             intercept = max(0.0, slope * small - carried)
             slope = 1.0 if intercept == 0.0 else slope
-        elif small < large:  # cannot hold the promise below `large`: keep it out of small hours
-            slope, intercept = 1.0, 0.0
+        elif small < large:  # cannot hold the promise at `small`: capacity is zero there
+            slope = large / (large - small)
+            intercept = slope * small
         return PoolTerms(self.option, (LoadLevel(self.base * factor, miss),), min(slope, 1.0 + intercept), intercept, True)
 
     def wanted(self, solution: ProgramSolution, p: int, safety: float) -> list[Probe]:

@@ -123,6 +123,16 @@ def test_pool_that_measured_zero_can_serve_nobody() -> None:
     assert np.isinf(pool.terms().levels[0].load).all()
 
 
+def test_pool_that_fails_at_the_small_size_has_no_capacity_there() -> None:
+    pool = state()
+    pool.points[(1, HALF)] = point(0.0)
+    pool.points[(8, HALF)] = point(32.0)
+    terms = pool.terms()
+    load = float(terms.levels[0].load @ np.array(HALF))
+    assert terms.slope * 1 - terms.intercept <= 1e-9
+    assert (terms.slope * 8 - terms.intercept) / load == pytest.approx(32.0)
+
+
 def test_correction_raises_the_load_measured_or_not() -> None:
     pool = state()
     before = pool.terms().levels[0].load

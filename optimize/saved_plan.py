@@ -46,9 +46,10 @@ def fleet_from_plan(path: Path, scenario: Scenario, t: int, router: str) -> tupl
         raise InputError(f'{path}: scenario: the plan is for "{plan.get("scenario")}", not for "{scenario.name}"')
     if plan.get("status") == "unverified":
         raise InputError(f"{path}: status: the plan rests on measured capacities (`measured_capacity`); there is no engine to simulate")
-    if plan.get("scenario_digest") not in (scenario.digest, load_scenario(scenario.path).digest):
+    digest = plan.get("scenario_digest")
+    if digest != scenario.digest and digest != load_scenario(scenario.path).digest:  # the second load only where it can matter
         raise InputError(
-            f'{path}: scenario_digest: "{plan.get("scenario_digest")}" is not that of {scenario.path}: the file or its --set values '
+            f'{path}: scenario_digest: "{digest}" is not that of {scenario.path}: the file or its --set values '
             "differ from those that the plan was made with; give `simulate` the same ones, or make the plan again with `optimize`"
         )
     classes = [c.name for c in scenario.request_classes]

@@ -18,7 +18,8 @@ from sim.scenario.records import Scenario
 from sim.traffic.columns import Demand
 
 MEASURE_ROUNDS = 12
-VERIFY_ROUNDS = 6
+VERIFY_ROUNDS = 8
+STOP_AFTER = 2  # hours that do not hold, before the program is corrected
 REMOVAL_SEEDS = (501, 502, 503, 504)
 LARGEST_CORRECTION = 1.06
 Tell = Callable[[str], None]
@@ -111,7 +112,7 @@ def settle(market: Market, restriction: Restriction, rounds: int = MEASURE_ROUND
 
 
 def correct(market: Market, settled: Settled, evidence: Sequence[HourEvidence]) -> bool:
-    """Raises the load of each pool, and the miss share of each relay, that the simulation contradicts; False when there is none."""
+    """Raises the load of the weakest pools, and the miss share of each relay, that the simulation contradicts; False when there is none."""
     quantiles = np.array([row.quantile for row in settled.problem.slos])
     factors: dict[int, float] = {}
     changed = False
@@ -119,10 +120,10 @@ def correct(market: Market, settled: Settled, evidence: Sequence[HourEvidence]) 
         failing = np.flatnonzero(~seen.holds(quantiles))
         for i in failing:
             allowed = 1 - quantiles[i]
-            for k, p in enumerate(seen.hour.pools):
-                share = seen.met[k, i] / seen.seen[k, i] if seen.seen[k, i] else 1.0
-                if share < quantiles[i] + 0.25 * allowed:
-                    deficit = max(0.0, quantiles[i] - share) / allowed
+            shares = {k: seen.met[k, i] / seen.seen[k, i] for k in range(len(seen.hour.pools)) if seen.seen[k, i]}
+            for k, share in shares.items():
+                if share <= max(min(shares.values()), quantiles[i] + 0.25 * allowed):
+                    deficit, p = max(0.0, quantiles[i] - share) / allowed, seen.hour.pools[k]
                     factors[p] = max(factors.get(p, 1.0), min(LARGEST_CORRECTION, 1.015 + 0.02 * deficit))
             for k, a in enumerate(seen.hour.relays, start=len(seen.hour.pools)):
                 share = seen.met[k, i] / seen.seen[k, i] if seen.seen[k, i] else 1.0
@@ -144,22 +145,32 @@ def _learn_relay(market: Market, name: str, row: int, miss: float) -> bool:
 
 def prove(market: Market, settled: Settled) -> tuple[Settled, list[HourEvidence]]:
     """Verifies on hold-out seeds; while the simulation contradicts the program, corrects it and solves again."""
-    restriction = Restriction()
     for k in range(VERIFY_ROUNDS):
         market.rounds = k + 1
-        costs = [state.cost for state in settled.pools]
-        evidence = verify(market.scenario, settled.problem, settled.solution, costs, HOLD_OUT_SEEDS, market.jobs, tell=market.tell)
-        quantiles = np.array([row.quantile for row in settled.problem.slos])
-        if all(e.holds(quantiles).all() for e in evidence) or k == VERIFY_ROUNDS - 1:
-            break
+        evidence = hold_out(market, settled, STOP_AFTER)
+        if all_hold(settled, evidence):
+            return settled, evidence
         if not correct(market, settled, evidence):
             break
         market.tell("the simulation contradicts the program: correcting its coefficients")
-        again = settle(market, restriction)
+        again = settle(market, Restriction())
         if again.unserved:
             break
         settled = again
-    return settled, evidence
+    return settled, hold_out(market, settled, None)
+
+
+def hold_out(market: Market, settled: Settled, stop_after: int | None) -> list[HourEvidence]:
+    """Evidence on the hold-out seeds."""
+    costs = [state.cost for state in settled.pools]
+    seeds, tell = HOLD_OUT_SEEDS, market.tell
+    return verify(market.scenario, settled.problem, settled.solution, costs, seeds, market.jobs, tell=tell, stop_after=stop_after)
+
+
+def all_hold(settled: Settled, evidence: Sequence[HourEvidence]) -> bool:
+    """Whether every hour speaks for a fresh seed."""
+    quantiles = np.array([row.quantile for row in settled.problem.slos])
+    return all(bool(e.holds(quantiles).all()) for e in evidence)
 
 
 def without_hosts(settled: Settled, p: int) -> ProgramSolution | None:
@@ -180,8 +191,7 @@ def without_hosts(settled: Settled, p: int) -> ProgramSolution | None:
 
 def slim_down(market: Market, settled: Settled, evidence: list[HourEvidence]) -> tuple[Settled, list[HourEvidence]]:
     """Removes hosts, pool by pool, while the search seeds and then the hold-out seeds still keep every promise."""
-    quantiles = np.array([row.quantile for row in settled.problem.slos])
-    if market.scenario.policy.n_plus_one or not all(e.holds(quantiles).all() for e in evidence):
+    if market.scenario.policy.n_plus_one or not all_hold(settled, evidence):
         return settled, evidence
     costs = [state.cost for state in settled.pools]
     best = settled
@@ -191,12 +201,11 @@ def slim_down(market: Market, settled: Settled, evidence: list[HourEvidence]) ->
             continue
         candidate = replace(best, solution=slim)
         hours = hours_to_simulate(candidate.problem, slim, limit=3)
-        tried = verify(market.scenario, candidate.problem, slim, costs, REMOVAL_SEEDS, market.jobs, hours)
-        if all(e.holds(quantiles).all() for e in tried):
+        tried = verify(market.scenario, candidate.problem, slim, costs, REMOVAL_SEEDS, market.jobs, hours, stop_after=1)
+        if all_hold(candidate, tried):
             best = candidate
     if best is settled:
         return settled, evidence
     market.tell("verifying the slimmer plan on the hold-out seeds")
-    proof = verify(market.scenario, best.problem, best.solution, costs, HOLD_OUT_SEEDS, market.jobs, tell=market.tell)
-    kept = all(e.holds(quantiles).all() for e in proof)
-    return (best, proof) if kept else (settled, evidence)
+    proof = hold_out(market, best, 1)
+    return (best, proof) if all_hold(best, proof) else (settled, evidence)

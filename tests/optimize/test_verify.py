@@ -15,11 +15,12 @@ from tests.optimize.program.problems import offer, pool, problem, relay
 
 HOUR = Hour(0, Fleet((), np.zeros((1, 0))), (), (), 1.0)
 NONE = np.zeros((1, 1), np.int64)
+TWO = 2  # hours that share the risk of 5 %: each is judged at 97.5 %
 
 
-def evidence(*attainment: float) -> HourEvidence:
+def evidence(*attainment: float, hours_of_week: int = TWO) -> HourEvidence:
     """One promise, one seed per number."""
-    return HourEvidence(HOUR, np.array(attainment)[:, None], NONE, NONE, (), 100)
+    return HourEvidence(HOUR, np.array(attainment)[:, None], NONE, NONE, (), 100, hours_of_week)
 
 
 def holds(quantile: float, *attainment: float) -> bool:
@@ -53,15 +54,21 @@ def test_same_scatter_on_fewer_seeds_proves_less() -> None:
 
 
 def test_each_promise_is_judged_against_its_own_quantile() -> None:
-    both = HourEvidence(HOUR, np.array([[0.97, 0.97]] * 4), NONE, NONE, (), 100)
+    both = HourEvidence(HOUR, np.array([[0.97, 0.97]] * 4), NONE, NONE, (), 100, TWO)
     assert both.holds(np.array([0.95, 0.99])).tolist() == [True, False]
+
+
+def test_week_of_more_hours_leaves_less_risk_to_each() -> None:
+    seeds = (0.956, 0.960) * 5
+    assert evidence(*seeds, hours_of_week=1).holds(np.array([0.95]))[0]
+    assert not evidence(*seeds, hours_of_week=48).holds(np.array([0.95]))[0]
 
 
 def test_claim_of_the_bound_comes_true_on_fresh_seeds() -> None:
     """Where the bound of ten seeds just holds, a fresh seed of the same normal law falls below it in 2.5 % of cases."""
     rng = np.random.default_rng(5)
     seeds, fresh = rng.normal(0.95, 0.01, (10, 20_000)), rng.normal(0.95, 0.01, 20_000)
-    rows = HourEvidence(HOUR, seeds, NONE, NONE, (), 100)
+    rows = HourEvidence(HOUR, seeds, NONE, NONE, (), 100, TWO)
     failed = float(np.mean(rows.holds(fresh)))  # holds(q): the bound is at or above q, so the fresh seed lies below it
     assert abs(failed - 0.025) < 4 * math.sqrt(0.025 * 0.975 / 20_000)
 

@@ -64,6 +64,29 @@ class PoolTerms:
 
 
 @dataclass(frozen=True)
+class SpendTier:
+    """Terms of an account that pays at least `from_usd` a month: limits (None: those of the relay) and a factor on its list prices."""
+
+    from_usd: float
+    price_factor: float = 1.0
+    rpm: float | None = None
+    tpm: float | None = None
+
+
+@dataclass(frozen=True)
+class UnitTerms:
+    """Provisioned throughput: whole units, paid by the month, none or at least `least`; their calls cost nothing more.
+
+    load  [classes] units that one request/s occupies; the peak minute must fit
+    """
+
+    usd_per_hour: float
+    load: Floats
+    least: int = 1
+    most: int | None = None
+
+
+@dataclass(frozen=True)
 class RelayTerms:
     """What the program knows of a relay.
 
@@ -71,7 +94,10 @@ class RelayTerms:
     usd_per_request     [classes]
     tokens_per_request  [classes] as counted against TPM
     miss                [slo rows]
-    hard_limits         False: rpm/tpm are reported, not enforced
+    hard_limits         False: rpm/tpm are reported, not enforced (those of spend tiers always are)
+    tiers               terms by monthly payment, one is chosen; empty: those of the relay at any spend
+    committed_usd       paid every month, used or not;  spend_cap_usd  most that may be paid
+    units               set: calls run on provisioned units, and `usd_per_request` is 0
     """
 
     relay: Relay
@@ -80,6 +106,29 @@ class RelayTerms:
     tokens_per_request: Floats
     miss: Floats
     hard_limits: bool
+    tiers: tuple[SpendTier, ...] = ()
+    committed_usd: float = 0.0
+    spend_cap_usd: float | None = None
+    units: UnitTerms | None = None
+
+
+@dataclass(frozen=True)
+class SpotTerms:
+    """Spot hosts carry `availability` of their capacity, and at most `max_share` of a class in an hour is sent to them."""
+
+    max_share: float = 1.0
+    availability: float = 1.0
+
+
+@dataclass(frozen=True)
+class BootTerms:
+    """A host that starts is paid for `boot_s` before it serves.
+
+    previous  [slices] the slice before each;  times  [slices] how often a month each slice begins
+    """
+
+    previous: tuple[int, ...]
+    times: Floats
 
 
 @dataclass(frozen=True)
@@ -96,6 +145,10 @@ class ProgramInput:
     class_names: tuple[str, ...]
     unserved_usd_per_request: float = 1.0
     fixed_usd: float = 0.0
+    spot: SpotTerms | None = None
+    vendor_shares: dict[str, float] = field(default_factory=dict)  # relay vendor ("*": every other) -> largest share of all requests
+    relay_outage_reserve: bool = False  # the rest can carry, in every hour, what any one relay serves
+    boot: BootTerms | None = None  # None: starts are free
 
 
 @dataclass(frozen=True)
@@ -107,6 +160,7 @@ class ProgramSolution:
     cost_usd    per month, without the penalty for unserved demand
     model_bound_usd   proven lower bound on cost of any solution of this program
     status      "optimal", "gap_limit", "node_limit", "time_limit", "infeasible"
+    relay_tier  [relays] tier bought (-1: none, or the relay has none);  relay_units [relays] provisioned units;  None: nobody sells any
     """
 
     hosts: Ints
@@ -119,6 +173,8 @@ class ProgramSolution:
     status: str
     solver: str
     gap: float
+    relay_tier: Ints | None = None
+    relay_units: Ints | None = None
 
 
 @dataclass(frozen=True)

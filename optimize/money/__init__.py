@@ -2,6 +2,7 @@
 
 units        hours of a month, currencies, what a unit of prepaid credit costs
 rent         hosts by the hour, by term
+contracts    spend tiers, minimum payments, provisioned units, starts of hosts
 tokens       what a relay bills: tokens of every kind, tiers per request, time of day, batch, commitments
 capital      annuity, straight line, present value, payback
 power        electricity from load-dependent draw and PUE; colocation

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from optimize.money.contracts import least_payment_usd, paid_request_usd, starts, starts_usd, units_usd
 from optimize.money.rent import hosts_usd
 from optimize.money.tokens import calls_usd, requests_per_month
-from optimize.records import CostLine, ProgramInput, ProgramSolution
+from optimize.records import BootTerms, CostLine, ProgramInput, ProgramSolution
 
 
 def cost_lines(problem: ProgramInput, solution: ProgramSolution) -> tuple[CostLine, ...]:
@@ -16,15 +17,44 @@ def cost_lines(problem: ProgramInput, solution: ProgramSolution) -> tuple[CostLi
         usd = hosts_usd(billed, weight_h, terms.option.offer.usd_per_hour)
         if billed.any():
             lines.append(CostLine(terms.option.id, "gpu", usd, f"{float(billed @ weight_h):,.0f} host-hours"))
-    for a, relay in enumerate(problem.relays):
-        flow = solution.relay_flow[a]
-        if flow.any():
-            requests = requests_per_month(flow.sum(axis=0), weight_h)
-            lines.append(CostLine(relay.relay.id, "relay", calls_usd(flow, relay.usd_per_request, weight_h), f"{requests:,.0f} requests"))
+    for a in range(len(problem.relays)):
+        lines += relay_lines(problem, solution, a)
+    if problem.boot is not None:
+        lines += start_lines(problem, solution, problem.boot)
     lines.sort(key=lambda line: (-line.per_month_usd, line.name))
     if problem.fixed_usd:
         lines.append(CostLine("fixed costs", "fixed", problem.fixed_usd))
     return tuple(lines)
+
+
+def relay_lines(problem: ProgramInput, solution: ProgramSolution, a: int) -> list[CostLine]:
+    """The calls of one relay at the prices of its tier, what its contract asks for beyond them, and its provisioned units."""
+    terms, flow, lines = problem.relays[a], solution.relay_flow[a], []
+    tier = -1 if solution.relay_tier is None else int(solution.relay_tier[a])
+    used = 0.0
+    if flow.any():
+        requests = requests_per_month(flow.sum(axis=0), problem.demand.weight_h)
+        used = calls_usd(flow, paid_request_usd(terms, tier), problem.demand.weight_h)
+        lines.append(CostLine(terms.relay.id, "relay", used, f"{requests:,.0f} requests"))
+    least = least_payment_usd(terms, tier)
+    if least > used:
+        lines.append(CostLine(f"{terms.relay.id} minimum", "relay", least - used, f"the contract asks for ${least:,.0f} a month"))
+    units = 0 if solution.relay_units is None else int(solution.relay_units[a])
+    if units:
+        lines.append(CostLine(f"{terms.relay.id} units", "relay", units_usd(terms, units), f"{units} provisioned units"))
+    return lines
+
+
+def start_lines(problem: ProgramInput, solution: ProgramSolution, boot: BootTerms) -> list[CostLine]:
+    """Hosts that are paid while they boot, by pool."""
+    lines = []
+    for p, terms in enumerate(problem.pools):
+        offer = terms.option.offer
+        usd = starts_usd(solution.hosts[p], boot, offer.boot_s, offer.usd_per_hour) if offer.elastic else 0.0
+        if usd > 0:
+            count = float(starts(solution.hosts[p], boot) @ boot.times)
+            lines.append(CostLine(f"{terms.option.id} starts", "gpu", usd, f"{count:,.0f} starts"))
+    return lines
 
 
 def plan_cost_usd(problem: ProgramInput, solution: ProgramSolution) -> float:

@@ -1,0 +1,44 @@
+"""What contracts add to the use of hosts and relays: spend tiers, minimum payments, provisioned units, starts of hosts."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from optimize.money.units import HOUR_S, HOURS_PER_MONTH
+from optimize.records import BootTerms, Floats, Ints, RelayTerms
+
+
+def paid_request_usd(terms: RelayTerms, tier: int) -> Floats:
+    """[classes] price of a request at the tier bought (-1: list price)."""
+    factor = terms.tiers[tier].price_factor if tier >= 0 else 1.0
+    usd: Floats = terms.usd_per_request * factor
+    return usd
+
+
+def least_payment_usd(terms: RelayTerms, tier: int) -> float:
+    """What the account pays a month whatever it uses: its commitment, or what its tier asks for."""
+    return max(terms.committed_usd, terms.tiers[tier].from_usd if tier >= 0 else 0.0)
+
+
+def units_usd(terms: RelayTerms, units: int) -> float:
+    """Monthly price of provisioned units."""
+    return units * terms.units.usd_per_hour * HOURS_PER_MONTH if terms.units is not None else 0.0
+
+
+def starts(hosts: Ints, boot: BootTerms) -> Ints:
+    """[slices] hosts that start for each slice: those that did not run in the slice before.
+
+    >>> starts(np.array([1, 3, 2]), BootTerms((2, 0, 1), np.ones(3)))
+    array([0, 2, 0])
+    """
+    more: Ints = np.maximum(hosts - hosts[list(boot.previous)], 0)
+    return more
+
+
+def starts_usd(hosts: Ints, boot: BootTerms, boot_s: float, usd_per_hour: float) -> float:
+    """Monthly price of the time in which hosts of one pool boot: paid, and serving nobody.
+
+    >>> starts_usd(np.array([1, 3, 2]), BootTerms((2, 0, 1), np.full(3, 30.0)), 360.0, 2.0)
+    12.0
+    """
+    return float(starts(hosts, boot) @ boot.times) * boot_s / HOUR_S * usd_per_hour

@@ -1,6 +1,7 @@
-"""Readers of request logs, one per format; `read_log` finds the right one."""
+"""Readers of request logs and usage exports, one per format; `read_any` finds the right one."""
 
-from sim.traffic.readers.read import read_log
+from sim.traffic.readers.read import read_any, read_log, read_usage
 from sim.traffic.readers.records import ReadLog
+from sim.traffic.readers.usage import Usage
 
-__all__ = ["ReadLog", "read_log"]
+__all__ = ["ReadLog", "Usage", "read_any", "read_log", "read_usage"]

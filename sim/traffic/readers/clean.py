@@ -70,7 +70,19 @@ def clean(path: Path, form: str, raw: Raw, dropped: Mapping[str, int], first_lin
         dropped=counts,
         first_line=first,
         notes=tuple(notes),
+        models=_models(raw, keep),
+        usd=None if raw.usd is None else float(np.nansum(raw.usd[keep])),
     )
+
+
+def _models(raw: Raw, keep: Mask) -> tuple[tuple[str, int], ...]:
+    """(model, kept rows), most rows first."""
+    if raw.model_code is None or not raw.model_names:
+        return ()
+    codes = raw.model_code[keep]
+    counts = np.bincount(codes[codes >= 0], minlength=len(raw.model_names)).tolist()
+    found = [(name, rows) for name, rows in zip(raw.model_names, counts, strict=True) if rows]
+    return tuple(sorted(found, key=lambda each: (-each[1], each[0])))
 
 
 def faults(raw: Raw) -> dict[str, Mask]:
@@ -78,6 +90,7 @@ def faults(raw: Raw) -> dict[str, Mask]:
     inputs, outputs = raw.input_tokens, raw.output_tokens
     with np.errstate(invalid="ignore"):
         return {
+            **raw.unwanted,
             "arrival time is not a finite number": ~np.isfinite(raw.arrival_s),
             "negative arrival time": raw.arrival_s < 0,
             "token count is not a finite number": ~np.isfinite(inputs) | ~np.isfinite(outputs),

@@ -53,7 +53,7 @@ def instants(cells: Sequence[str]) -> Floats:
 
 
 def _common_utc_suffix(cells: Sequence[str]) -> str:
-    for suffix in ("+00:00", "Z"):
+    for suffix in ("+00:00", "Z", "+00"):
         if cells and cells[0].endswith(suffix) and all(cell.endswith(suffix) for cell in cells):
             return suffix
     return ""

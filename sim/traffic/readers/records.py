@@ -21,6 +21,8 @@ class Raw:
     they are judged
     session_id      -1: stands alone; class_code indexes `class_names`, -1: not given
     prefix_tokens   None: to be derived from sessions
+    model_code      index into `model_names`, -1: not given; usd: what each request was billed
+    unwanted        reason -> rows that the format itself rules out
     lines           line of each row in the file (1 is the header's)
     """
 
@@ -33,6 +35,10 @@ class Raw:
     class_code: Longs | None = None
     class_names: tuple[str, ...] = ()
     zero_output_means_one: bool = False
+    model_code: Longs | None = None
+    model_names: tuple[str, ...] = ()
+    usd: Floats | None = None
+    unwanted: dict[str, npt.NDArray[np.bool_]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
 
@@ -44,6 +50,7 @@ class ReadLog:
     class_code      int16, index into `class_names`; -1 where the log does not say
     dropped         reason -> rows; `first_line` has the line of the first row dropped for that reason
     notes           what was changed or assumed, one sentence each
+    models          (model, kept rows) by falling rows, where the log names models; usd: what the log says they cost
     """
 
     path: Path
@@ -60,6 +67,8 @@ class ReadLog:
     dropped: dict[str, int]
     first_line: dict[str, int]
     notes: tuple[str, ...]
+    models: tuple[tuple[str, int], ...] = ()
+    usd: float | None = None
 
     def summary(self) -> str:
         """One line: format, rows read, kept and dropped by reason."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -17,6 +18,7 @@ from sim.traffic.readers.files import gzip_faults, open_log
 from sim.traffic.readers.parse import Codes, instants, numbers
 from sim.traffic.readers.records import Floats, Longs, Raw
 
+csv.field_size_limit(1 << 27)  # logs carry whole prompts in cells that are skipped; the module's limit of 128 kB would stop there
 CHUNK_ROWS = 2_000  # stays in the processor's cache: twice as fast as 50,000
 NUMBER, TIME, TEXT = "number", "time", "text"
 
@@ -36,26 +38,31 @@ class Table:
         return len(self.lines)
 
 
-@dataclass(frozen=True)
-class CsvFormat:
-    """A format is recognised by its header: all of `required` must be there, in any order and letter case.
+@dataclass(frozen=True, kw_only=True)
+class Layout:
+    """Columns of a format, recognised by its header or keys: all of `required` must be there, in any order and letter case.
 
     required, optional   lower-case column name -> NUMBER, TIME (ISO date-time) or TEXT
-    build                what the columns mean
     """
 
     name: str
     required: Mapping[str, str]
-    build: Callable[[Table], Raw]
     optional: Mapping[str, str] = field(default_factory=dict)
 
     def matches(self, header: Sequence[str]) -> bool:
         return set(self.required) <= set(header)
 
 
+@dataclass(frozen=True, kw_only=True)
+class CsvFormat(Layout):
+    """A format with a row for each request; `build` says what the columns mean."""
+
+    build: Callable[[Table], Raw]
+
+
 def read_header(path: Path) -> list[str]:
     """Lower-case column names in the first line."""
-    with open_log(path) as text, gzip_faults(path, [1]):
+    with open_log(path) as text, gzip_faults(path, [1]), _csv_faults(path, [0]):
         return _header(text)
 
 
@@ -63,23 +70,35 @@ def _header(text: TextIO) -> list[str]:
     return [name.strip().lower() for name in next(csv.reader(text), [])]
 
 
-def read_table(path: Path, form: CsvFormat) -> Table:
-    """The wanted columns of a file; rows with too few or too many cells are counted as torn, empty lines as blank."""
+def read_table(path: Path, form: Layout, header: Sequence[str] | None = None) -> Table:
+    """The wanted columns of a file; rows with too few or too many cells are counted as torn, empty lines as blank.
+
+    `header` names the columns of a file that has no such line.
+    """
     with open_log(path) as text:
-        header = _header(text)
+        line = [0] if header else [1]
+        header = list(header) if header else _header(text)
         wanted = {**form.required, **{k: v for k, v in form.optional.items() if k in header}}
         twice = [name for name in wanted if header.count(name) > 1]
         if twice:
             raise InputError(f"{path}:1: column {twice[0]} stands twice in the header; keep one")
         reader = _Columns({name: (header.index(name), kind) for name, kind in wanted.items()}, len(header))
-        line = [1]
-        with gzip_faults(path, line):
+        with gzip_faults(path, line), _csv_faults(path, line):
             for rows in _chunks(text):
                 try:
                     reader.add(rows, line[0] + 1)
                 finally:
                     line[0] += len(rows)
     return reader.table()
+
+
+@contextmanager
+def _csv_faults(path: Path, line: list[int]) -> Iterator[None]:
+    """Turns what the csv module cannot read into an InputError after `line[0]`, the last row that was read."""
+    try:
+        yield
+    except csv.Error as error:
+        raise InputError(f"{path}:{line[0] + 1}: is not CSV from here on ({error}); is a quote left open?") from None
 
 
 def _chunks(text: TextIO) -> Iterator[list[list[str]]]:

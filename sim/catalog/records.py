@@ -26,7 +26,10 @@ class Gpu:
     link_bytes_per_s: float  # per direction and GPU
     tdp_w: float
     source: Source
-    caveat: str = ""
+    caveat: str = ""  # what the data sheet does not say: contested rates, licence, reliability
+    memory_type: str = ""  # hbm3, gddr6 ...: bounds the bandwidth
+    pcie_bytes_per_s: float | None = None  # per direction, to the host and from there to other hosts
+    annual_failure_share: float | None = None  # cards that fail in a year of steady load; None: nobody published it
 
 
 @dataclass(frozen=True)
@@ -50,6 +53,8 @@ class Model:
     kv_elements_per_layer: int | None = None  # numbers cached per token and layer where it is not 2*kv_heads*head_dim (MLA)
     kind: str = "chat"  # or "embedding"
     licence: str = ""
+    tied_embedding: bool = False  # output head and embedding are one matrix
+    caveat: str = ""
 
 
 @dataclass(frozen=True)
@@ -81,6 +86,16 @@ class Offer:
     boot_s: float = 300.0
     residency: tuple[str, ...] = ()
     note: str = ""
+    grade: str = "list"  # quote > contract > list > claimed
+    price_low_usd_per_hour: float | None = None  # band in which sources put the price of the whole host
+    price_high_usd_per_hour: float | None = None
+    lead_time_days: float | None = None  # order to first use; None: minutes, or not stated
+    network_bytes_per_s: float | None = None  # per direction and host, to other hosts
+    capex_usd: float | None = None  # purchase of one host, for owned ones; `capex_source`
+    power_w: float | None = None  # of one host at full load; `capex_source`
+    capex_source: Source | None = None
+    spot_usd_per_hour: dict[str, float] = field(default_factory=dict)  # quantile ("0.5") -> price of the host; {} where not spot
+    spot_availability: float | None = None  # share of hours in which the host can be had; None: nobody published it
 
 
 @dataclass(frozen=True)
@@ -110,6 +125,32 @@ class Relay:
     successor: str | None = None
     grade: str = "list"  # quote > contract > list > claimed
     note: str = ""
+    kind: str = "chat"  # or "embedding"
+    usd_per_mtok_cache_write: float | None = None  # price of an input token that is put into the cache; None: the input price
+    usd_per_mtok_batch_input: float | None = None  # answered within a day; None: no such tier listed
+    usd_per_mtok_batch_output: float | None = None
+    price_low_usd_per_mtok: float | None = None  # band in which the seller puts the input price
+    price_high_usd_per_mtok: float | None = None
+    payment: tuple[str, ...] = ()  # ways to pay, where stated
+    legal_entity: str = ""  # who signs the contract; empty: not stated
+    billing_currency: str = "USD"
+    credit_per_unit: float | None = None  # USD of credit that one unit of the billing currency buys, as the seller says
+    starting_credit_usd: float | None = None
+    unit_usd_per_hour: float | None = None  # provisioned throughput: price of one unit; tokens then cost nothing more
+    unit_tokens_per_minute: float | None = None  # input tokens that one unit carries
+    unit_output_weight: float | None = None  # input tokens that one output token counts as
+    unit_minimum: int | None = None  # least units that can be bought
+    unit_term: str = ""  # on_demand, reserved_1m, reserved_1y
+
+
+@dataclass(frozen=True)
+class Tokenizer:
+    """How many tokens a character of a script becomes, for the models whose names match `models` (shell patterns)."""
+
+    id: str
+    models: tuple[str, ...]
+    tokens_per_char: dict[str, float]  # script -> mean tokens per character
+    source: Source
 
 
 @dataclass(frozen=True)
@@ -138,3 +179,4 @@ class Catalog:
     date: str
     digest: str
     fx_usd: dict[str, float] = field(default_factory=dict)  # currency -> USD per unit
+    tokenizers: dict[str, Tokenizer] = field(default_factory=dict)

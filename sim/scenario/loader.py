@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,7 @@ def load_scenario(path: Path, overrides: Sequence[str] = (), seed: int | None = 
         raise InputError([*problems.lines(), *applied])
     assert spec is not None
     scenario = resolve(spec, catalog, path, spec.seed if seed is None else seed, _digest(document, path))
+    scenario = replace(scenario, overrides=tuple(overrides))
     if scenario.measured_capacity is not None:
         read_measured_capacity(scenario)  # its faults are the scenario's faults: told now, not after a minute of work
     return scenario

@@ -108,6 +108,25 @@ class Policy:
 
 
 @dataclass(frozen=True)
+class Finance:
+    """Money over time. `values` replaces planning figures of finance.yaml by name, `gpu_purchase_usd` its prices of GPUs."""
+
+    start: str | None = None  # YYYY-MM; None: the month of the newest price
+    horizon_months: int = 24
+    growth_per_month: float = 0.0
+    token_growth_per_month: float = 0.0
+    gpu_price_drift_per_year: float = 0.0
+    api_price_drift_per_year: float = 0.0
+    migration_usd: float = 0.0
+    training_usd: float = 0.0
+    free_credits_usd: float = 0.0
+    free_credits_months: int | None = None
+    egress_provider: str | None = None
+    values: dict[str, float] = field(default_factory=dict)
+    gpu_purchase_usd: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Scenario:
     """`offers` and `relays` hold the resolved candidates; `weights` and `tensor_parallel` the shapes to try on each offer."""
 
@@ -129,3 +148,5 @@ class Scenario:
     requests_per_user_band: tuple[float, float] | None = None  # demand band to report, requests per user-day
     engine: dict[str, float] = field(default_factory=dict)  # overrides of EngineLimits for every deployment
     warnings: tuple[str, ...] = ()
+    finance: Finance = field(default_factory=Finance)
+    overrides: tuple[str, ...] = ()  # `--set` texts that the scenario was loaded with

@@ -12,6 +12,7 @@ from pydantic_core import PydanticUndefined
 
 from sim.scenario import schema, shapes
 from sim.scenario.candidate_schema import Candidates, OfferSpec, RelaySpec
+from sim.scenario.finance_schema import FinanceSpec
 
 SECTIONS: tuple[tuple[str, type[BaseModel]], ...] = (
     ("Top level", schema.ScenarioSpec),
@@ -27,6 +28,7 @@ SECTIONS: tuple[tuple[str, type[BaseModel]], ...] = (
     ("`budget`", schema.BudgetSpec),
     ("`policy`", schema.PolicySpec),
     ("`engine`", schema.EngineSpec),
+    ("`finance`", FinanceSpec),
 )
 
 HEAD = """# Scenario keys

@@ -10,10 +10,12 @@ from typing import Any, cast
 from sim.catalog.records import Catalog, Offer, Relay, Source
 from sim.scenario import shapes
 from sim.scenario.candidate_schema import Candidates, OfferSpec, RelaySpec
+from sim.scenario.finance_schema import FinanceSpec
 from sim.scenario.records import (
     Budget,
     ConstantTraffic,
     Conversation,
+    Finance,
     LogTraffic,
     Policy,
     RequestClass,
@@ -62,6 +64,7 @@ def resolve(spec: ScenarioSpec, catalog: Catalog, path: Path, seed: int, digest:
         requests_per_user_band=(band[0], band[1]) if band else None,
         engine=spec.engine.model_dump(exclude_none=True),
         warnings=tuple(_warnings(spec, offers, relays)),
+        finance=_finance(spec.finance),
     )
 
 
@@ -104,6 +107,13 @@ def _slos(spec: SloSpec) -> tuple[Slo, ...]:
 def _policy(spec: PolicySpec) -> Policy:
     values = spec.model_dump(exclude={"requests_per_user_band", "data_residency", "allow", "deny"})
     return Policy(allow=tuple(spec.allow), deny=tuple(spec.deny), **values)
+
+
+def _finance(spec: FinanceSpec) -> Finance:
+    """What belongs to the record by its name; every other key that is given replaces a planning figure of that name."""
+    given = spec.model_dump(exclude_none=True)
+    own = {name: given.pop(name) for name in Finance.__dataclass_fields__ if name in given}
+    return Finance(values={name: float(value) for name, value in given.items()}, **own)
 
 
 def resolve_offers(candidates: Candidates, catalog: Catalog, path: Path) -> tuple[Offer, ...]:

@@ -25,6 +25,7 @@ from sim.scenario.fields import (
     wrong,
     wrong_alone,
 )
+from sim.scenario.finance_schema import FinanceSpec
 from sim.scenario.shapes import load as load_shapes
 
 
@@ -189,3 +190,4 @@ class ScenarioSpec(Keys):
     budget: BudgetSpec = key("what may be spent", "", {"per_month": 60000})
     policy: PolicySpec = key("what the buyer allows", "", default_factory=PolicySpec)
     engine: EngineSpec = key("scheduler limits of every replica", "", default_factory=EngineSpec)
+    finance: FinanceSpec = key("money over time, and what owning costs", "", default_factory=FinanceSpec)

@@ -17,7 +17,7 @@ def monthly_rate(per_year: float) -> float:
 
 
 def annuity_usd(price_usd: float, residual_usd: float, months: int, cost_of_capital: float) -> float:
-    """Economic view: the equal payment at the end of each of `months` that repays `price_usd` at `cost_of_capital` a year, the residual included.
+    """Economic view: the equal payment at the end of each of `months` that repays price less residual at `cost_of_capital` a year.
 
     (price - residual / (1+i)^n) x i / (1 - (1+i)^-n), i the rate of a month; without cost of capital (price - residual) / n.
 

@@ -7,7 +7,8 @@ import importlib
 
 import pytest
 
-WITH_EXAMPLES = ("optimize.money", "optimize.market")
+MONEY = ("assumptions", "capital", "extras", "ownership", "power", "rent", "tokens", "units", "utilisation")
+WITH_EXAMPLES = (*(f"optimize.money.{name}" for name in MONEY), "optimize.market")
 
 
 @pytest.mark.parametrize("name", WITH_EXAMPLES)

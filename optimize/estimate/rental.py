@@ -1,0 +1,59 @@
+"""What GPU-hours cost at each offer of the catalogue; every amount by the formulas of `optimize.money`."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from optimize.money import hosts_usd, to_currency
+from sim.catalog.records import Catalog, Offer
+
+
+@dataclass(frozen=True)
+class Rental:
+    """Hosts of one offer for a span of time; amounts by currency, low and high."""
+
+    offer: str
+    gpu: str
+    term: str
+    hosts: int
+    gpus: int  # that are paid: whole hosts
+    usd_per_gpu_hour: float
+    usd: tuple[float, float]
+    by_currency: dict[str, tuple[float, float]]
+
+
+def rentals(catalog: Catalog, gpu: str, gpus: int, hours: tuple[float, float]) -> tuple[Rental, ...]:
+    """The price of `gpus` GPUs for `hours` (low, high) at each offer of that card, cheapest first; whole hosts are paid."""
+    found = [_rental(catalog, offer, gpus, hours) for offer in catalog.offers.values() if offer.gpu == gpu]
+    return tuple(sorted(found, key=lambda rental: (rental.usd, rental.offer)))
+
+
+def _rental(catalog: Catalog, offer: Offer, gpus: int, hours: tuple[float, float]) -> Rental:
+    hosts = math.ceil(gpus / offer.gpus)
+    low, high = (hosts_usd(np.array([hosts]), np.array([span]), offer.usd_per_hour) for span in hours)
+    return Rental(
+        offer=offer.id,
+        gpu=offer.gpu,
+        term=offer.term,
+        hosts=hosts,
+        gpus=hosts * offer.gpus,
+        usd_per_gpu_hour=offer.usd_per_hour / offer.gpus,
+        usd=(low, high),
+        by_currency={name: (to_currency(low, rate), to_currency(high, rate)) for name, rate in sorted(catalog.fx_usd.items())},
+    )
+
+
+def cheapest_host(catalog: Catalog, gpu: str, tensor_parallel: int = 1) -> tuple[Offer, float] | None:
+    """The on-demand offer that sells a group of `tensor_parallel` such cards in one host cheapest, and USD per hour of the group.
+
+    Spot is left out (a host can be lost), owned hosts too (bought whole, for years). None when nobody sells one.
+    """
+    fitting = [o for o in catalog.offers.values() if o.gpu == gpu and o.term == "on_demand" and o.gpus % tensor_parallel == 0]
+    priced = [(o.usd_per_hour * tensor_parallel / o.gpus, o.id, o) for o in fitting]
+    if not priced:
+        return None
+    usd, _, offer = min(priced, key=lambda entry: entry[:2])
+    return offer, usd

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 
 from sim.catalog.records import Catalog
 from sim.errors import InputError
+from sim.scenario.calibration_file import with_calibration
 from sim.scenario.crosscheck import crosscheck
 from sim.scenario.document import Document, Problems, printable
 from sim.scenario.faults import add_faults
@@ -48,6 +49,8 @@ def load_scenario(path: Path, overrides: Sequence[str] = (), seed: int | None = 
     if applied or problems.found:
         raise InputError([*problems.lines(), *applied])
     assert spec is not None
+    if spec.calibration is not None:
+        catalog = with_calibration(catalog, path.parent / spec.calibration)
     scenario = resolve(spec, catalog, path, spec.seed if seed is None else seed, _digest(document, path))
     scenario = replace(scenario, overrides=tuple(overrides))
     if scenario.measured_capacity is not None:
@@ -74,8 +77,9 @@ def _known(document: Document, catalog: Catalog) -> Known:
 
 
 def _check_files(problems: Problems, spec: ScenarioSpec, folder: Path) -> None:
-    named = [(("candidates", "measured_capacity"), spec.candidates.measured_capacity)]
+    named: list[tuple[tuple[str, ...], str | None]] = [(("candidates", "measured_capacity"), spec.candidates.measured_capacity)]
     named.append((("traffic", "log"), getattr(spec.traffic, "log", None)))
+    named.append((("calibration",), spec.calibration))
     for place, name in named:
         if name is not None and not _is_file(folder / name):
             problems.add(place, f'"{printable(name)}" is no file in {folder}; write its path relative to the scenario')
@@ -95,4 +99,6 @@ def _digest(document: Document, path: Path) -> str:
     measured = (data.get("candidates") or {}).get("measured_capacity")
     if measured is not None:
         text += read_text(path.parent / measured, "capacity")
+    if data.get("calibration") is not None:
+        text += read_text(path.parent / data["calibration"], "calibration")
     return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()[:16]

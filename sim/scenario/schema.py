@@ -190,4 +190,5 @@ class ScenarioSpec(Keys):
     budget: BudgetSpec = key("what may be spent", "", {"per_month": 60000})
     policy: PolicySpec = key("what the buyer allows", "", default_factory=PolicySpec)
     engine: EngineSpec = key("scheduler limits of every replica", "", default_factory=EngineSpec)
+    calibration: FileName | None = key("step costs fitted to own runs by `calibrate`, relative to the scenario file", "", default=None)
     finance: FinanceSpec = key("money over time, and what owning costs", "", default_factory=FinanceSpec)

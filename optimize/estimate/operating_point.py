@@ -15,6 +15,7 @@ from sim.engine.memory import kv_blocks
 from sim.engine.step_cost import best_row, coefficients_of
 
 ROUNDS = 4  # of the fixed point between batch and time outside the engine; it moves less than 1e-3 after two
+KNEE_GAIN = 0.25  # what a doubling of the batch must bring
 
 
 @dataclass(frozen=True)
@@ -89,3 +90,16 @@ def _cycle(shape: physics.Shape, c: dict[str, float], budget: int, load: Load, b
         + physics.prefill_context_seconds(shape, c) * reads
     )
     return steps, mixed * filling + (1 - mixed) * plain
+
+
+def knee_batch(deployment: Deployment, calibration: tuple[CalibrationRow, ...] | None, load: Load, largest: int) -> float:
+    """The largest batch up to `largest` at which the last doubling still brought a quarter more tokens per second.
+
+    Looked for among 1, 2, 4 ... and `largest`. Beyond it a doubling makes every user wait 1.6 times as long or more for the same
+    hardware's last few tokens; perfect scaling would be twice as many.
+    """
+    steps = [2.0**k for k in range(int(math.log2(largest)) + 1)]
+    batches = np.array(steps if steps[-1] == largest else [*steps, float(largest)])
+    full, half = (rates(deployment, calibration, load, batch).tokens_per_s for batch in (batches, batches / 2))
+    worth = batches[full >= (1 + KNEE_GAIN) * half]
+    return float(worth.max(initial=1.0))

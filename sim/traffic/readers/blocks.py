@@ -6,7 +6,6 @@ hash stands for its block and all before it, so leading hashes that were seen be
 
 from __future__ import annotations
 
-import json
 import math
 from collections import Counter
 from dataclasses import dataclass, field
@@ -16,12 +15,11 @@ from typing import Any
 import numpy as np
 
 from sim.errors import InputError
-from sim.traffic.readers.files import gzip_faults, open_log
+from sim.traffic.readers.json_rows import BLANK, TORN, json_objects
 from sim.traffic.readers.records import Raw
 
 KEYS = ("timestamp", "input_length", "output_length")
 MOONCAKE_BLOCK, BAILIAN_BLOCK = 512, 16
-TORN = "torn row (not a JSON object)"
 
 
 @dataclass
@@ -54,12 +52,8 @@ def read_blocks(path: Path) -> tuple[str, Raw, Counter[str], dict[str, int]]:
     them.
     """
     rows = _Rows()
-    with open_log(path) as text:
-        line = [0]
-        with gzip_faults(path, line):
-            for entry in text:
-                line[0] += 1
-                _add(path, rows, entry, line[0])
+    for line, row in json_objects(path):
+        _add(path, rows, row, line)
     values = np.array(rows.values, dtype=np.float64).reshape(-1, 4)
     block = BAILIAN_BLOCK if rows.bailian else MOONCAKE_BLOCK
     notes = [f"shared prefixes are those of an unlimited cache, in the log's blocks of {block} tokens"]
@@ -75,13 +69,9 @@ def read_blocks(path: Path) -> tuple[str, Raw, Counter[str], dict[str, int]]:
     return ("Bailian trace" if rows.bailian else "Mooncake trace"), raw, rows.dropped, rows.first_line
 
 
-def _add(path: Path, rows: _Rows, entry: str, line: int) -> None:
-    try:
-        row = json.loads(entry)
-    except ValueError:
-        row = None
-    if not isinstance(row, dict):
-        return rows.drop(TORN if entry.strip() else "blank line", line)
+def _add(path: Path, rows: _Rows, row: dict[str, Any] | None, line: int) -> None:
+    if not row:
+        return rows.drop(BLANK if row == {} else TORN, line)
     missing = [key for key in KEYS if key not in row]
     if missing and not rows.values:
         raise InputError(f"{path}:{line}: key {missing[0]} is missing; known JSON logs have {', '.join(KEYS)}")

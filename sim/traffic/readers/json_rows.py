@@ -16,7 +16,7 @@ from sim.traffic.readers.parse import Codes, instants, numbers
 from sim.traffic.readers.records import Floats
 from sim.traffic.readers.table import TEXT, TIME, Layout, Table
 
-TORN = "torn row (not a JSON object)"
+TORN, BLANK = "torn row (not a JSON object)", "blank line"
 ROW_LISTS = ("data", "logs", "rows", "requests")  # keys under which exports keep their rows
 Row = tuple[int, dict[str, Any] | None]
 
@@ -31,7 +31,7 @@ def is_json(first_line: str) -> bool:
 
 
 def json_objects(path: Path) -> Iterator[Row]:
-    """(line, object) of each row of a JSON log; None for a row that is no object, in a file of JSON lines.
+    """(line, object) of each row of a JSON log; None for a row that is no object, {} for a blank line.
 
     One document: an array of objects, or an object that holds one under `data`; lines are then record numbers.
     Raises InputError for a document that ends early or holds no rows.
@@ -46,13 +46,13 @@ def json_objects(path: Path) -> Iterator[Row]:
                 return
             while entry:
                 line[0] += 1
-                yield line[0], _object(entry)
+                yield line[0], _entry(entry)
                 entry = text.readline()
 
 
 def first_object(path: Path) -> dict[str, Any]:
     """The first row that is an object; empty where there is none."""
-    return next((row for _, row in json_objects(path) if row is not None), {})
+    return next((row for _, row in json_objects(path) if row), {})
 
 
 def _object(text: str) -> dict[str, Any] | None:
@@ -61,6 +61,10 @@ def _object(text: str) -> dict[str, Any] | None:
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
+
+
+def _entry(text: str) -> dict[str, Any] | None:
+    return _object(text) if text.strip() else {}
 
 
 def _rows_of(value: Any) -> list[Any] | None:
@@ -78,7 +82,7 @@ def _document(path: Path, head: dict[str, Any] | None, text: str) -> Iterator[Ro
     lines = text.splitlines()
     objects = sum(_object(line) is not None for line in lines[:50])
     if objects > 1 or (objects == 1 and head is None and not text.lstrip().startswith("[")):
-        yield from ((number, _object(line)) for number, line in enumerate(lines, 1))
+        yield from ((number, _entry(line)) for number, line in enumerate(lines, 1))
     else:
         yield from enumerate(_document_rows(path, text), 1)
 
@@ -105,9 +109,10 @@ def object_table(form: Layout, objects: Iterator[Row]) -> Table:
     lines: list[int] = []
     table = Table({}, {}, {}, np.empty(0, np.int64), Counter(), {})
     for line, row in objects:
-        if row is None:
-            table.dropped[TORN] += 1
-            table.first_line.setdefault(TORN, line)
+        if not row:
+            reason = BLANK if row == {} else TORN
+            table.dropped[reason] += 1
+            table.first_line.setdefault(reason, line)
             continue
         lines.append(line)
         low = {key.lower(): value for key, value in row.items()}

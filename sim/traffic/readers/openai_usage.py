@@ -68,8 +68,8 @@ def is_bucket(row: dict[str, Any]) -> bool:
 def flat_rows(objects: Iterator[Row]) -> Iterator[Row]:
     """One row for each result of each bucket; a bucket without results is a row of zeros, so that its time counts."""
     for line, row in objects:
-        if row is None:
-            yield line, None
+        if not row:
+            yield line, row
         elif isinstance(row.get("data"), list):
             yield from flat_rows((line, bucket if isinstance(bucket, dict) else None) for bucket in row["data"])
         elif "results" in row:

@@ -39,12 +39,10 @@ def instants(cells: Sequence[str]) -> Floats:
     >>> instants(["1970-01-01 00:00:01.5000000", "1970-01-01T02:00:00+02:00", "soon"]).tolist()
     [1.5, 0.0, nan]
     """
-    zone = _common_utc_suffix(cells)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")  # numpy warns where a zone is left, and reads it wrongly
-            stripped = [cell[: -len(zone)] for cell in cells] if zone else cells
-            stamps = np.array(stripped, dtype="datetime64[ns]")
+            stamps = np.array(_without_utc(cells), dtype="datetime64[ns]")
     except (ValueError, Warning):
         return np.array([_instant(cell) for cell in cells], dtype=np.float64)
     seconds = stamps.astype(np.int64) / 1e9
@@ -52,11 +50,18 @@ def instants(cells: Sequence[str]) -> Floats:
     return np.asarray(seconds, dtype=np.float64)
 
 
-def _common_utc_suffix(cells: Sequence[str]) -> str:
+def _without_utc(cells: Sequence[str]) -> Sequence[str]:
+    """Cells without the mark of UTC that all of them end with; joined and split, because a loop over cells would cost twice the parse.
+
+    >>> list(_without_utc(["2024-01-01T00Z", "2024-01-01T01Z"])), list(_without_utc(["2024-01-01T00Z", "soon"]))
+    (['2024-01-01T00', '2024-01-01T01'], ['2024-01-01T00Z', 'soon'])
+    """
     for suffix in ("+00:00", "Z", "+00"):
-        if cells and cells[0].endswith(suffix) and all(cell.endswith(suffix) for cell in cells):
-            return suffix
-    return ""
+        if cells and cells[0].endswith(suffix):
+            joined = "\n".join(cells) + "\n"
+            if joined.count("\n") == joined.count(suffix + "\n") == len(cells):
+                return joined.replace(suffix + "\n", "\n").split("\n")[:-1]
+    return cells
 
 
 def _instant(cell: str) -> float:
@@ -76,17 +81,20 @@ class Codes:
     """
 
     def __init__(self) -> None:
-        self._codes: dict[str, int] = {}
+        self._names: list[str] = []
         self._raw: dict[str, int] = {}  # as written, blanks around it included
 
     def __call__(self, cells: Sequence[str]) -> Longs:
         raw = self._raw
-        for cell in cells:
+        for cell in dict.fromkeys(cells):  # in order of first sight
             if cell not in raw:
                 name = cell.strip()
-                raw[cell] = self._codes.setdefault(name, len(self._codes)) if name else -1
+                if name and name not in raw:
+                    raw[name] = len(self._names)
+                    self._names.append(name)
+                raw[cell] = raw[name] if name else -1
         return np.fromiter(map(raw.__getitem__, cells), np.int64, len(cells))
 
     @property
     def names(self) -> tuple[str, ...]:
-        return tuple(self._codes)
+        return tuple(self._names)

@@ -38,7 +38,7 @@ def read_rows(path: Path, objects: Iterator[Row]) -> tuple[Table, Raw]:
 
     def noted() -> Iterator[Row]:
         for line, row in objects:
-            if row is not None:
+            if row:
                 parts = row.get("hash_ids")
                 listed = [each for each in parts.values() if isinstance(each, list)] if isinstance(parts, dict) else []
                 chunks.append([chunk for part in listed for chunk in part])

@@ -191,9 +191,10 @@ def test_a_file_of_quantiles_says_where_quantiles_belong() -> None:
 @pytest.mark.slow
 @each_format
 def test_a_million_rows(sample: Sample, tmp_path: Path) -> None:
-    """At least 300,000 rows a CPU second for CSV; see benchmarks/readers.py for the table."""
+    """At least 300,000 rows a CPU second for CSV (200,000 where a row has a dozen columns or more); benchmarks/readers.py has the table."""
     from benchmarks.readers import timed
 
     rate, kept = timed(sample, tmp_path / "log", 1_000_000)
     assert kept == 1_000_000
-    assert sample.header is None or rate > 300_000
+    if sample.header:
+        assert rate > (300_000 if sample.header.count(",") < 10 else 200_000)

@@ -120,6 +120,8 @@ def object_table(form: Layout, objects: Iterator[Row]) -> Table:
             column.append(low.get(name))
     table.lines = np.array(lines, dtype=np.int64)
     for name, kind in wanted.items():
+        if name in form.optional and not any(cell is not None for cell in cells[name]):
+            continue  # no row has the key: there is no such column
         if kind == TEXT:
             codes = Codes()
             table.codes[name] = codes([_text(cell) for cell in cells[name]])

@@ -54,7 +54,7 @@ def read_rows(path: Path, objects: Iterator[Row]) -> tuple[Table, Raw]:
         input_tokens=table.columns["input_length"],
         output_tokens=table.columns["output_length"],
         lines=table.lines,
-        session_id=table.codes["session_id"],
+        session_id=table.codes.get("session_id"),
         prefix_tokens=shared_chunks(chunks, lengths),
         notes=[note],
     )

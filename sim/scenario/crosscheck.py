@@ -27,6 +27,9 @@ def crosscheck(problems: Problems, data: dict[str, Any], catalog: Catalog) -> No
         _entries(problems, "offers", candidates, set(catalog.offers), offer_keys)
         relay_keys = ("model", "usd_per_mtok_input", "usd_per_mtok_output", "ttft_p50_s", "tokens_per_s")
         _entries(problems, "relays", candidates, set(catalog.relays), relay_keys)
+        if candidates.get("offers") == [] and candidates.get("relays") == []:
+            text = "offers nothing: both lists are empty; name an offer or a relay, or leave a list out for all of the catalogue"
+            problems.add(("candidates",), text, of_key=True)
         if measured and not candidates.get("offers"):
             problems.add(
                 ("candidates", "measured_capacity"),

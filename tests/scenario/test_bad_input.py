@@ -210,3 +210,9 @@ def test_a_private_class_needs_a_model_with_weights(tmp_path: Path) -> None:
     text = GOOD.replace("    models: [llama-3.1-8b]\n    slo", "    models: [gpt-4.1]\n    self_hosted_only: true\n    slo")
     (line,) = problems(write(tmp_path, text))
     assert line.startswith("s.yaml:9:13: request_classes.0.models: none can be self-hosted")
+
+
+def test_candidates_that_offer_nothing_at_all_are_bad_input(tmp_path: Path) -> None:
+    text = GOOD.replace("offers: [aws.g6e.xlarge]", "offers: []").replace("relays: [deepinfra.llama-3.1-8b]", "relays: []")
+    (line,) = problems(write(tmp_path, text))
+    assert line.startswith("s.yaml:17:1: candidates: offers nothing: both lists are empty; name an offer or a relay")

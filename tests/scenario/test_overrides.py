@@ -29,6 +29,13 @@ def test_values_are_replaced_by_number_by_name_and_appended(tmp_path: Path) -> N
     assert (scenario.request_classes[0].slo[1].metric, scenario.request_classes[0].slo[1].quantile) == ("tpot", 0.99)
 
 
+def test_an_empty_mapping_clears_and_does_not_merge(tmp_path: Path) -> None:
+    path = write(tmp_path, GOOD)
+    assert load_scenario(path, ["request_classes.0.slo={}"]).request_classes[0].slo == ()
+    (row,) = load_scenario(path, ["request_classes.0.slo={}", "request_classes.0.slo.e2e.p99=9"]).request_classes[0].slo
+    assert (row.metric, row.quantile, row.limit_s) == ("e2e", 0.99, 9)
+
+
 def test_an_override_mends_a_fault_of_the_file(tmp_path: Path) -> None:
     path = write(tmp_path, GOOD.replace("rate_rps: 5", "rate_rps: five"))
     assert load_scenario(path, ["traffic.rate_rps=6"]).traffic.rate_rps == 6  # type: ignore[union-attr]

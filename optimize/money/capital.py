@@ -84,3 +84,12 @@ def payback_months(once_usd: float, saving_usd_per_month: Sequence[float]) -> fl
             return month + left / saving
         left -= saving
     return None
+
+
+def drifted(usd: float, per_year: float, months: float) -> float:
+    """A price after `months` of a change of `per_year`, compounded.
+
+    >>> drifted(100.0, -0.1, 12), drifted(100.0, 0.38, 0)
+    (90.0, 100.0)
+    """
+    return float(usd * (1.0 + per_year) ** (months / MONTHS_PER_YEAR))

@@ -50,7 +50,8 @@ def relay(name: str, served: str, usd_in: float, usd_out: float, cached: float |
     )  # fmt: skip
 
 
-def pool(offer: Offer, served: Model, tensor_parallel: int, device: Gpu, classes: tuple[int, ...], hosts: int) -> PoolTerms:
+def pool(offer: Offer, served: Model, tensor_parallel: int, device: Gpu, classes: tuple[int, ...], per_s: float) -> PoolTerms:
+    """A pool of one replica a host, which carries `per_s` requests a second of each of its classes."""
     fp8 = WeightFormat("fp8", 1.0, "fp8", "fp8", SOURCE)
     tail = f"/tp{tensor_parallel}" if tensor_parallel > 1 else ""
     names = "+".join(CLASSES[c] for c in classes)
@@ -58,10 +59,10 @@ def pool(offer: Offer, served: Model, tensor_parallel: int, device: Gpu, classes
         id=f"{offer.id}/{served.id}/fp8{tail}:{names}",
         offer=offer,
         deployment=Deployment(served, fp8, device, tensor_parallel),
-        replicas_per_host=hosts,
+        replicas_per_host=1,
         classes=classes,
     )
-    load = np.array([0.5 if c in classes else np.inf for c in range(4)])
+    load = np.array([1 / per_s if c in classes else np.inf for c in range(4)])
     return PoolTerms(option, (LoadLevel(load, np.zeros(6)),), 1.0, 0.0, True)
 
 
@@ -132,8 +133,8 @@ def program() -> ProgramInput:
         demand=volume,
         slos=slos,
         pools=(
-            pool(elastic, model("llama-3.1-70b", 70e9), 2, h100, (0, 1), 1),
-            pool(reserved, model("llama-3.1-8b", 8e9), 1, l40s, (3,), 1),
+            pool(elastic, model("llama-3.1-70b", 70e9), 2, h100, (0, 1), 14.0),
+            pool(reserved, model("llama-3.1-8b", 8e9), 1, l40s, (3,), 7.0),
         ),
         relays=(
             RelayTerms(strong, np.arange(4) == 2, np.array([inf, inf, thinker_usd, inf]), tokens, np.zeros(6), False),

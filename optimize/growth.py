@@ -1,0 +1,124 @@
+"""What a plan's fleet costs when its demand is scaled: routing stays as it is, hosts follow the capacity that the plan was made with."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from optimize.money import hosts_usd
+from optimize.money.charges import charges
+from optimize.records import Floats, Ints, Plan, PoolTerms
+
+
+@dataclass(frozen=True)
+class Scaled:
+    """A month of the plan's fleet at another demand.
+
+    hosts     [pools] most hosts that run in any slice;  short  ids of offers whose stock does not suffice
+    """
+
+    gpu_usd: float
+    relay_usd: float
+    fixed_usd: float
+    hosts: tuple[int, ...]
+    short: tuple[str, ...]
+
+    @property
+    def usd(self) -> float:
+        return self.gpu_usd + self.relay_usd + self.fixed_usd
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """The parts of a plan's bill that follow demand; `at(s)` is the month at `s` times today's demand.
+
+    Approximation: the program is not solved again, so that a cheaper mix at the new demand is not found; the bill is an upper estimate
+    away from 1. At 1 it is the plan's bill.
+    """
+
+    plan: Plan
+    relay_usd: float
+    fixed_usd: float
+    pool_rest_usd: float  # GPU lines beyond host-hours x price: kept as they are
+
+    def at(self, demand: float, gpu_price: float = 1.0, api_price: float = 1.0, load: float = 1.0) -> Scaled:
+        """`load` scales what one request occupies on own GPUs (simulator error, longer answers); prices are factors on today's."""
+        plan, gpu_usd, most, short = self.plan, self.pool_rest_usd * gpu_price, [], []
+        by_offer: dict[str, int] = {}
+        for p, terms in enumerate(plan.program.pools):
+            hosts, billed = scaled_hosts(plan, p, demand * load)
+            offer = terms.option.offer
+            gpu_usd += hosts_usd(billed, plan.demand.weight_h, offer.usd_per_hour) * gpu_price
+            most.append(int(hosts.max(initial=0)))
+            by_offer[offer.id] = by_offer.get(offer.id, 0) + most[-1]
+        for terms in plan.program.pools:
+            stock = terms.option.offer.stock
+            if stock is not None and by_offer[terms.option.offer.id] > stock:
+                short.append(terms.option.offer.id)
+        return Scaled(gpu_usd, self.relay_usd * demand * api_price, self.fixed_usd, tuple(most), tuple(dict.fromkeys(short)))
+
+
+def scaling(plan: Plan) -> Scaling:
+    """How the bill of `plan` follows demand."""
+    kinds = {"gpu": 0.0, "relay": 0.0, "fixed": 0.0}
+    for line in plan.lines:
+        kinds[line.kind if line.kind in kinds else "fixed"] += line.per_month_usd
+    hours = sum(c.usd for c in charges(plan.program, plan.solution, plan.lines) if c.item == "host-hour")
+    return Scaling(plan, kinds["relay"], kinds["fixed"], kinds["gpu"] - hours)
+
+
+def scaled_hosts(plan: Plan, p: int, factor: float) -> tuple[Ints, Ints]:
+    """(run, paid) hosts of pool `p` by slice at `factor` times its load: today's, plus what its capacity line asks beyond today.
+
+    So reserves and hosts that verification added stay. A pool that is not elastic pays its largest count in every slice.
+    """
+    terms, hosts, billed = plan.program.pools[p], plan.solution.hosts[p], plan.solution.billed[p]
+    if not billed.any() and not hosts.any():
+        return hosts, billed
+    work = pool_work(terms, plan.solution.pool_flow[p])
+    more = needed(terms, work * factor) - needed(terms, work)
+    run = np.where(hosts > 0, np.maximum(hosts + more, (work > 0).astype(np.int64)), 0)
+    if terms.option.offer.elastic:
+        return run, np.maximum(run, 0) + np.maximum(billed - hosts, 0)
+    return run, np.full_like(billed, max(0, int(billed.max()) + int(run.max() - hosts.max())))
+
+
+def pool_work(terms: PoolTerms, flow: Floats) -> Floats:
+    """[slices] replica-seconds per second that the flow occupies, at the most loaded level."""
+    loads = [np.where(np.isfinite(level.load), level.load, 0.0) @ flow for level in terms.levels]
+    return np.asarray(np.max(loads, axis=0))
+
+
+def needed(terms: PoolTerms, work: Floats) -> Ints:
+    """Hosts for that work by the pool's capacity line: work <= slope x replicas - intercept; none where there is no work."""
+    replicas = (work + terms.intercept) / max(terms.slope, 1e-12)
+    hosts = np.ceil(replicas / terms.option.replicas_per_host - 1e-9)
+    return np.asarray(np.where(work > 0, np.maximum(hosts, 1), 0), dtype=np.int64)
+
+
+def load_share(plan: Plan, p: int) -> float:
+    """Part of the paid capacity of pool `p` that works, over the month: utilisation in its second meaning, idle hours included."""
+    terms, weight_h = plan.program.pools[p], plan.demand.weight_h
+    paid = float(plan.solution.billed[p] @ weight_h) * terms.option.replicas_per_host
+    work = float(pool_work(terms, plan.solution.pool_flow[p]) @ weight_h)
+    return min(1.0, work / paid) if paid > 0 else 0.0
+
+
+def billed_share(plan: Plan, p: int) -> float:
+    """Part of the hours of the month that is paid for, of the pool's largest host count: utilisation in its first meaning."""
+    billed = plan.solution.billed[p]
+    most = int(billed.max(initial=0))
+    return float(billed @ plan.demand.weight_h) / (most * float(plan.demand.weight_h.sum())) if most else 0.0
+
+
+def tokens_per_month(plan: Plan) -> tuple[float, float]:
+    """(input, output) tokens of a month, of all classes."""
+    requests = plan.demand.mean_rps @ plan.demand.weight_h * 3600.0
+    return float(requests @ plan.demand.input_tokens), float(requests @ plan.demand.output_tokens)
+
+
+def requests_of(plan: Plan) -> float:
+    """Requests of a month, of all classes."""
+    return math.fsum((plan.demand.mean_rps @ plan.demand.weight_h * 3600.0).tolist())

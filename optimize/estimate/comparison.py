@@ -6,18 +6,18 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from optimize.estimate.flops import training_flops
+from optimize.estimate.flops import FORWARD_PER_PARAMETER, training_flops
 from optimize.estimate.operating_point import Load
 from optimize.estimate.quantities import Options
-from optimize.estimate.rental import cheapest_host
+from optimize.estimate.rental import cheapest_host, cheapest_hosts
 from optimize.estimate.row import Row
 from optimize.estimate.serving import Question, read_lengths, serving_estimate
 from optimize.estimate.subjects import cpus, find_model
 from optimize.estimate.training import Json, Run, TrainingEstimate, span, training_estimate
 from optimize.money.units import HOURS_PER_YEAR, MTOK
-from optimize.money.utilisation import always_on_usd, break_even_mtok
+from optimize.money.utilisation import always_on_usd, break_even_mtok, capacity_mtok, usd_per_mtok
 from sim.catalog.loader import load_catalog
-from sim.catalog.records import Catalog, Model
+from sim.catalog.records import Catalog, Model, Offer
 
 SCHEMA = "servemix.estimate.compare/1"
 DAYS = 365
@@ -36,7 +36,7 @@ ADAPTER_TOKENS = 50e6  # 100,000 support dialogues of 500 tokens
 class Way:
     """One way to the model. `usd` (low, high) is training once at the cheapest on-demand offer; `share` of it in the first year's sum.
 
-    Serving overtakes training at so many daily users (whole replicas, idle hours paid), or so many tokens (no idle hours).
+    Serving overtakes training at so many daily users (whole hosts, idle hours paid), or so many tokens (no idle hours).
     """
 
     name: str
@@ -50,15 +50,17 @@ class Way:
 
 @dataclass(frozen=True)
 class Comparison:
-    """The answer. Serving: replicas rented all year, sized for the peak minute at the knee; idle hours are in the price."""
+    """The answer. Serving: whole hosts of one offer rented all year, sized for the peak minute at the knee; idle hours are in the price."""
 
     model: Model
     users: int
     requests_per_user: float
     serving: Row
+    offer: str
+    hosts: int
+    replicas_per_host: int
+    users_per_host: int
     peak_rps: float
-    users_per_replica: int
-    replicas: int
     serving_usd_per_year: float
     served_tokens_per_year: float  # prompt and answer
     utilisation: float
@@ -93,80 +95,95 @@ def estimate_compare(**given: Any) -> Comparison:
     options.check()
     assert model is not None and gpu is not None and weights is not None and lengths is not None
     question = Question(model, (weights,), tuple(d for d in devices if d), (1, 2, 4, 8), *lengths, None, "bf16")
-    row = _server(options, question, users * per_user * PEAK_RPS, catalog)
+    server = _server(options, question, users * per_user * PEAK_RPS, catalog)
     if gpu is not None and cheapest_host(catalog, gpu.id) is None:
         options.wrong("--gpu", f"no on-demand offer in the catalogue sells {gpu.id}; see `catalog offers`")
     options.check()
-    assert row is not None
+    assert server is not None
     tokens = tokens or TOKENS_PER_PARAMETER * model.parameters
     runs = {
         "train from scratch": Run(model, tokens, gpu, mfu=mfu),
         "tune all weights of an open model": Run(model, adapter_tokens, gpu, mfu=mfu),
         "LoRA on an open model": Run(model, adapter_tokens, gpu, mfu=mfu, method="lora"),
     }
-    return comparison(row, lengths[1], int(users), per_user, runs, catalog)
+    return comparison(*server, lengths[1], int(users), per_user, runs, catalog)
 
 
-def _server(options: Options, question: Question, peak_rps: float, catalog: Catalog) -> Row | None:
-    """The row that carries the peak for the least money a year; None after a problem."""
+def _server(options: Options, question: Question, peak_rps: float, catalog: Catalog) -> tuple[Row, Offer] | None:
+    """The row and offer that carry the peak for the least money an hour, in whole hosts; None after a problem."""
     answer = serving_estimate(question, catalog)
-    sold = [(row.usd_per_hour * math.ceil(peak_rps / row.knee.requests_per_s), row) for row in answer.fits if row.usd_per_hour is not None]
-    if not sold:
+    found: list[tuple[float, str, Row, Offer]] = []
+    for row in answer.fits:
+        d, replicas = row.deployment, math.ceil(peak_rps / row.knee.requests_per_s)
+        rented = cheapest_hosts(catalog, d.gpu.id, d.tensor_parallel, replicas)
+        if rented is not None:
+            found.append((rented[2], d.id, row, rented[0]))
+    if not found:
         why = "; ".join(f"{each.gpu}: {each.reason}" for each in answer.refused[:3]) or "no on-demand offer in the catalogue sells it"
         options.wrong("--serve-gpu, --weights", f"nothing to serve on ({why}); try another GPU or --weights int4")
         return None
-    return min(sold, key=lambda entry: (entry[0], entry[1].deployment.id))[1]
+    return min(found, key=lambda entry: entry[:2])[2:]
 
 
-def comparison(row: Row, load: Load, users: int, per_user: float, runs: dict[str, Run], catalog: Catalog) -> Comparison:
-    """What each way of training costs beside a year of serving `users` daily users on replicas of `row`."""
-    assert row.usd_per_hour is not None and runs
-    per_user_peak_rps = per_user * PEAK_RPS
-    users_per_replica = max(1, math.floor(row.knee.requests_per_s / per_user_peak_rps))
-    replicas = math.ceil(users / users_per_replica)
-    replica_usd = always_on_usd(row.usd_per_hour, hours=HOURS_PER_YEAR)
-    year_usd = replicas * replica_usd
-    requests = users * per_user * DAYS
+def comparison(row: Row, offer: Offer, load: Load, users: int, per_user: float, runs: dict[str, Run], catalog: Catalog) -> Comparison:
+    """What each way of training costs beside a year of serving `users` daily users on hosts of `offer` that run `row`."""
+    per_host = offer.gpus // row.deployment.tensor_parallel
+    users_per_host = max(1, math.floor(per_host * row.knee.requests_per_s / (per_user * PEAK_RPS)))
+    hosts = math.ceil(users / users_per_host)
+    host_usd = always_on_usd(offer.usd_per_hour, hours=HOURS_PER_YEAR)
     first = next(iter(runs.values()))
+    host_mtok = capacity_mtok(per_host * row.knee.requests_per_s * load.context_tokens, hours=HOURS_PER_YEAR)
+    terms = HostTerms(hosts, host_usd, users_per_host, usd_per_mtok(host_usd, host_mtok))
     return Comparison(
         model=row.deployment.model,
         users=users,
         requests_per_user=per_user,
         serving=row,
-        peak_rps=users * per_user_peak_rps,
-        users_per_replica=users_per_replica,
-        replicas=replicas,
-        serving_usd_per_year=year_usd,
-        served_tokens_per_year=requests * load.context_tokens,
-        utilisation=users * per_user / DAY_S / (replicas * row.knee.requests_per_s),
-        flops_overtake_tokens=training_flops(first.model, first.tokens) / (2 * first.model.active_parameters),
-        ways=tuple(_way(name, run, year_usd, replica_usd, users_per_replica, row, catalog) for name, run in runs.items()),
+        offer=offer.id,
+        hosts=hosts,
+        replicas_per_host=per_host,
+        users_per_host=users_per_host,
+        peak_rps=users * per_user * PEAK_RPS,
+        serving_usd_per_year=hosts * host_usd,
+        served_tokens_per_year=users * per_user * DAYS * load.context_tokens,
+        utilisation=users * per_user / DAY_S / (hosts * per_host * row.knee.requests_per_s),
+        flops_overtake_tokens=training_flops(first.model, first.tokens) / (FORWARD_PER_PARAMETER * first.model.active_parameters),
+        ways=tuple(_way(name, run, terms, catalog) for name, run in runs.items()),
     )
 
 
-def _way(name: str, run: Run, year_usd: float, replica_usd: float, users_per_replica: int, row: Row, catalog: Catalog) -> Way:
+@dataclass(frozen=True)
+class HostTerms:
+    """What `_way` needs of the serving side: hosts, USD of one for a year, users that one carries, USD per busy million tokens."""
+
+    hosts: int
+    usd_per_year: float
+    users: int
+    usd_per_mtok: float
+
+
+def _way(name: str, run: Run, host: HostTerms, catalog: Catalog) -> Way:
     training = training_estimate(run, catalog)
-    rental = next((r for r in training.cost if r.term == "on_demand"), None)
-    assert rental is not None and row.knee.usd_per_mtok_all is not None  # both were asked for
-    (low, high), per_mtok = rental.usd, row.knee.usd_per_mtok_all
+    rental = next(r for r in training.cost if r.term == "on_demand")  # there is one: estimate_compare asked
+    (low, high), year_usd = rental.usd, host.hosts * host.usd_per_year
     return Way(
         name=name,
         training=training,
         usd=(low, high),
         offer=rental.offer,
         share=(low / (low + year_usd), high / (high + year_usd)),
-        overtakes_at_users=(overtaking_users(low, replica_usd, users_per_replica), overtaking_users(high, replica_usd, users_per_replica)),
-        overtakes_at_tokens=(break_even_mtok(low, per_mtok) * MTOK, break_even_mtok(high, per_mtok) * MTOK),
+        overtakes_at_users=(overtaking_users(low, host.usd_per_year, host.users), overtaking_users(high, host.usd_per_year, host.users)),
+        overtakes_at_tokens=(break_even_mtok(low, host.usd_per_mtok) * MTOK, break_even_mtok(high, host.usd_per_mtok) * MTOK),
     )
 
 
-def overtaking_users(training_usd: float, replica_usd: float, users_per_replica: int) -> int:
-    """The smallest number of daily users whose year of serving costs at least the training; whole replicas.
+def overtaking_users(training_usd: float, host_usd: float, users_per_host: int) -> int:
+    """The smallest number of daily users whose year of serving costs at least the training; whole hosts.
 
     >>> overtaking_users(25_000.0, 10_000.0, 1000), overtaking_users(9_000.0, 10_000.0, 1000)
     (2001, 1)
     """
-    return (max(1, math.ceil(training_usd / replica_usd)) - 1) * users_per_replica + 1
+    return (max(1, math.ceil(training_usd / host_usd)) - 1) * users_per_host + 1
 
 
 def compare_json(c: Comparison) -> Json:
@@ -180,8 +197,7 @@ def compare_json(c: Comparison) -> Json:
         "serving": {
             **c.serving.as_json(),
             "peak_rps": c.peak_rps,
-            "users_per_replica": c.users_per_replica,
-            "replicas": c.replicas,
+            "rented": {"offer": c.offer, "hosts": c.hosts, "replicas_per_host": c.replicas_per_host, "users_per_host": c.users_per_host},
             "utilisation": c.utilisation,
             "usd_per_year": c.serving_usd_per_year,
             "tokens_per_year": c.served_tokens_per_year,

@@ -49,11 +49,24 @@ def _rental(catalog: Catalog, offer: Offer, gpus: int, hours: tuple[float, float
 def cheapest_host(catalog: Catalog, gpu: str, tensor_parallel: int = 1) -> tuple[Offer, float] | None:
     """The on-demand offer that sells a group of `tensor_parallel` such cards in one host cheapest, and USD per hour of the group.
 
-    Spot is left out (a host can be lost), owned hosts too (bought whole, for years). None when nobody sells one.
+    The group's share of the host: hosts are rented whole, see `cheapest_hosts`. None when nobody sells one.
     """
-    fitting = [o for o in catalog.offers.values() if o.gpu == gpu and o.term == "on_demand" and o.gpus % tensor_parallel == 0]
-    priced = [(o.usd_per_hour * tensor_parallel / o.gpus, o.id, o) for o in fitting]
+    priced = [(o.usd_per_hour * tensor_parallel / o.gpus, o.id, o) for o in sellers(catalog, gpu, tensor_parallel)]
     if not priced:
         return None
     usd, _, offer = min(priced, key=lambda entry: entry[:2])
     return offer, usd
+
+
+def cheapest_hosts(catalog: Catalog, gpu: str, tensor_parallel: int, replicas: int) -> tuple[Offer, int, float] | None:
+    """The on-demand offer that holds `replicas` groups in whole hosts cheapest, how many hosts, and USD per hour of them all."""
+    counted = [(o, math.ceil(replicas / (o.gpus // tensor_parallel))) for o in sellers(catalog, gpu, tensor_parallel)]
+    if not counted:
+        return None
+    offer, hosts = min(counted, key=lambda entry: (entry[0].usd_per_hour * entry[1], entry[0].id))
+    return offer, hosts, offer.usd_per_hour * hosts
+
+
+def sellers(catalog: Catalog, gpu: str, tensor_parallel: int) -> list[Offer]:
+    """On-demand offers of which a host divides into groups of that size; spot (a host can be lost) and owned hosts are left out."""
+    return [o for o in catalog.offers.values() if o.gpu == gpu and o.term == "on_demand" and o.gpus % tensor_parallel == 0]

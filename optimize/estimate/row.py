@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from optimize.estimate.operating_point import Load, knee_batch, largest_safe_batch, rates
-from optimize.estimate.rental import cheapest_host
+from optimize.estimate.rental import cheapest_host, cheapest_hosts
 from optimize.money.utilisation import always_on_usd, capacity_mtok, usd_per_mtok
-from sim.catalog.records import Catalog, Gpu, WeightFormat
+from sim.catalog.records import CalibrationRow, Catalog, Gpu, WeightFormat
 from sim.engine.deployment import BLOCK_TOKENS, Deployment
 from sim.engine.memory import kv_blocks, kv_memory_bytes, weight_bytes
 from sim.engine.step_cost import best_row
@@ -20,8 +20,10 @@ from sim.engine.step_cost import best_row
 if TYPE_CHECKING:
     from optimize.estimate.serving import Question
 
+UNSOLD = "no on-demand offer in the catalogue"
+UNCALIBRATED = "not calibrated: data-sheet physics"
+POOR_FIT = 0.25  # median relative error of throughput above which a row says so
 WIDEST = 4  # groups up to four times the smallest that fits are looked at, as candidates of a plan are
-CONSUMER = ("rtx3090", "rtx4090")
 WH_J = 3600.0
 GB = 1e9
 Json = dict[str, Any]
@@ -46,11 +48,13 @@ class Point:
 
 @dataclass(frozen=True)
 class Fleet:
-    """The replicas that hold a concurrency without preemption, and one of them at its share of it."""
+    """The replicas that hold a concurrency without preemption, one of them at its share of it, and whole hosts for them all."""
 
     replicas: int
     gpus: int
-    point: Point
+    point: Point  # its money is that of the whole hosts
+    offer: str | None
+    hosts: int
     usd_per_hour: float | None
 
 
@@ -66,7 +70,7 @@ class Row:
     knee: Point
     fleet: Fleet | None
     offer: str | None
-    usd_per_hour: float | None  # of one replica
+    usd_per_hour: float | None  # of one replica, as a share of its host
     calibrated: bool
     reasons: tuple[str, ...]
 
@@ -139,12 +143,8 @@ def row_of(deployment: Deployment, question: Question, catalog: Catalog) -> Row:
     priced = cheapest_host(catalog, deployment.gpu.id, deployment.tensor_parallel)
     usd = None if priced is None else priced[1]
     knee = knee_batch(deployment, calibration, load, largest)
-    replicas = math.ceil(question.concurrency / largest) if question.concurrency else 0
-    batches = [1.0, knee] + ([question.concurrency / replicas] if question.concurrency else [])
-    points = points_of(deployment, catalog, load, batches, usd)
-    fleet = None
-    if question.concurrency:
-        fleet = Fleet(replicas, replicas * deployment.tensor_parallel, points[2], None if usd is None else usd * replicas)
+    single, at_knee = points_of(deployment, catalog, load, [1.0, knee], usd)
+    fleet = None if question.concurrency is None else fleet_of(deployment, catalog, load, question.concurrency, largest)
     row = best_row(deployment, calibration)
     calibrated = row is not None and row.points > 0 and row.gpu != "*"
     return Row(
@@ -152,14 +152,23 @@ def row_of(deployment: Deployment, question: Question, catalog: Catalog) -> Row:
         weight_bytes=weight_bytes(deployment.model, deployment.weights),
         kv_tokens=kv_blocks(deployment) * BLOCK_TOKENS,
         largest_batch=largest,
-        single=points[0],
-        knee=points[1],
+        single=single,
+        knee=at_knee,
         fleet=fleet,
         offer=None if priced is None else priced[0].id,
         usd_per_hour=usd,
         calibrated=calibrated,
-        reasons=reasons_of(deployment, calibrated, largest, priced is not None),
+        reasons=reasons_of(deployment, row if calibrated else None, largest, priced is not None),
     )
+
+
+def fleet_of(deployment: Deployment, catalog: Catalog, load: Load, concurrency: int, largest: int) -> Fleet:
+    """As many replicas as hold `concurrency` open requests at full length, evenly loaded, on the cheapest whole hosts."""
+    replicas, size = math.ceil(concurrency / largest), deployment.tensor_parallel
+    rented = cheapest_hosts(catalog, deployment.gpu.id, size, replicas)
+    usd = None if rented is None else rented[2]
+    [point] = points_of(deployment, catalog, load, [concurrency / replicas], None if usd is None else usd / replicas)
+    return Fleet(replicas, replicas * size, point, None if rented is None else rented[0].id, 0 if rented is None else rented[1], usd)
 
 
 def points_of(deployment: Deployment, catalog: Catalog, load: Load, batches: Iterable[float], usd: float | None) -> list[Point]:
@@ -190,15 +199,16 @@ def mtok_usd(usd_per_hour: float, tokens_per_s: float) -> float:
     return usd_per_mtok(always_on_usd(usd_per_hour), capacity_mtok(tokens_per_s))
 
 
-def reasons_of(deployment: Deployment, calibrated: bool, largest: int, sold: bool) -> tuple[str, ...]:
+def reasons_of(deployment: Deployment, calibration: CalibrationRow | None, largest: int, sold: bool) -> tuple[str, ...]:
     """What speaks against a row, or must be known of it."""
     gpu, words = deployment.gpu, []
     if not sold:
-        words.append("no on-demand offer in the catalogue")
-    if not calibrated:
-        words.append("not calibrated: data-sheet physics")
-    if gpu.id in CONSUMER:
-        words.append("consumer card: its driver licence excludes data centres, no ECC, PCIe only")
+        words.append(UNSOLD)
+    if calibration is None:
+        words.append(UNCALIBRATED)
+    elif calibration.error.get("throughput_median", 0.0) > POOR_FIT:
+        error = calibration.error["throughput_median"]
+        words.append(f"throughput in {deployment.weights.id} is off by {error:.0%} (median) on {calibration.points} measured points")
     if deployment.tensor_parallel > 2 and gpu.link == "pcie":
         words.append("all-reduces cross PCIe")
     if largest < 4:

@@ -158,11 +158,11 @@ def training_estimate(run: Run, catalog: Catalog) -> TrainingEstimate:
         cost=rentals(catalog, gpu.id, gpus, (gpu_hours[0] / gpus, gpu_hours[1] / gpus)),
         energy_kwh=(gpu_hours[0] * gpu.tdp_w / 1e3, gpu_hours[1] * gpu.tdp_w / 1e3),
         rules=training_rules(model, run.tokens, states, activations, gpu, run.context, adapters is None),
-        notes=notes_of(run, evidence),
+        notes=notes_of(run, evidence, gpus),
     )
 
 
-def notes_of(run: Run, evidence: MfuBand) -> tuple[str, ...]:
+def notes_of(run: Run, evidence: MfuBand, gpus: int) -> tuple[str, ...]:
     """What a reader must know to read the figures."""
     notes = []
     if is_inferred(run.model):
@@ -183,6 +183,10 @@ def notes_of(run: Run, evidence: MfuBand) -> tuple[str, ...]:
         notes.append("fp8: products at the fp8 peak, states as in bf16; published shares of the peak are of 16 bit, so this is optimistic")
     if run.gpu.caveat:
         notes.append(f"{run.gpu.id}: {run.gpu.caveat}")
+    if gpus > 1:
+        notes.append(
+            "hosts with fewer GPUs than the run are joined by networks that are not in the catalogue: ask before renting single ones"
+        )
     notes.append("checkpointing recomputes the forward pass: a third more work that MFU does not count; it lowers the MFU that you get")
     return tuple(notes)
 

@@ -1,13 +1,14 @@
-"""Which deployments fit on which offer and may serve which class; a reason for each that does not."""
+"""Which deployments fit on which offer and may serve which class; a reason for each that does not, relays included."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
-from fnmatch import fnmatchcase
 
+from optimize.permits import matching, model_reason, policy_reason
 from optimize.records import Dropped, PoolOption
+from optimize.relay_terms import relay_drops
 from sim.catalog.records import Gpu, Model, Offer, WeightFormat
 from sim.engine.deployment import BLOCK_TOKENS, Deployment, EngineLimits
 from sim.engine.memory import kv_blocks, kv_memory_bytes, weight_bytes
@@ -44,7 +45,7 @@ def candidates(scenario: Scenario, demand: Demand) -> tuple[tuple[PoolOption, ..
     """All pools that the program may choose from, and what was left out and why.
 
     Each deployment that fits gives a pool of its own to every class that it may serve, and one that all of them share.
-    Classes without demand are left out. The order is that of the scenario: offers, models, weights, tensor parallel.
+    Classes without demand are left out. The order is that of the scenario: offers, models, weights, tensor parallel; then relays.
     """
     dropped: list[Dropped] = []
     wanted = [c for c in range(len(scenario.request_classes)) if demand.mean_rps[c].any()]
@@ -55,8 +56,9 @@ def candidates(scenario: Scenario, demand: Demand) -> tuple[tuple[PoolOption, ..
             dropped.append(Dropped(offer.id, reason))
             continue
         for model in models_of(scenario, wanted):
-            if barred(model.id, scenario):
-                dropped.append(Dropped(f"{offer.id}/{model.id}", f'policy.deny names "{model.id}"'))
+            reason = model_reason(model.id, scenario.policy)
+            if reason:
+                dropped.append(Dropped(f"{offer.id}/{model.id}", reason))
                 continue
             for weights in scenario.weights:
                 found, lost = shapes_of(offer, model, scenario.catalog.weight_formats[weights], scenario)
@@ -67,7 +69,7 @@ def candidates(scenario: Scenario, demand: Demand) -> tuple[tuple[PoolOption, ..
                     if classes:
                         shapes.append((shape, classes))
     kept, lost = without_dearer(shapes)
-    dropped += lost
+    dropped += [*lost, *relay_drops(scenario, wanted)]
     return tuple(option for shape, classes in kept for option in pools_of(shape, classes, scenario)), tuple(dropped)
 
 
@@ -89,24 +91,15 @@ def pools_of(shape: Shape, classes: tuple[int, ...], scenario: Scenario) -> list
 
 def offer_reason(offer: Offer, scenario: Scenario) -> str:
     """Why policy or the offer itself rules it out; empty if nothing does."""
-    policy = scenario.policy
     names = (offer.id, offer.provider, offer.gpu)
-    allowed = [pattern for pattern in policy.allow if any(fnmatchcase(name, pattern) for name in names)]
-    denied = [pattern for pattern in policy.deny if any(fnmatchcase(name, pattern) for name in names)]
-    if denied:
-        return f'policy.deny "{denied[0]}" matches it'
-    if policy.allow and not allowed:
-        return f"policy.allow does not name it ({', '.join(policy.allow)})"
+    reason = policy_reason(names, offer.grade, scenario.policy)
+    if reason:
+        return reason
     if offer.stock == 0:
         return "stock is 0"
-    if offer.term == "spot" and not allowed:
+    if offer.term == "spot" and not matching(scenario.policy.allow, names):
         return "spot: losing hosts is not simulated; name it in policy.allow to use it all the same"
     return ""
-
-
-def barred(model: str, scenario: Scenario) -> bool:
-    """Whether policy denies a model."""
-    return any(fnmatchcase(model, pattern) for pattern in scenario.policy.deny)
 
 
 def models_of(scenario: Scenario, wanted: Iterable[int]) -> list[Model]:

@@ -110,6 +110,13 @@ class RelayTerms:
     committed_usd: float = 0.0
     spend_cap_usd: float | None = None
     units: UnitTerms | None = None
+    token_factors: Floats | None = None  # [classes, 2] input and output tokens of the relay's model per token of the class; None: 1
+
+    def tokens(self, demand: Demand) -> tuple[Floats, Floats]:
+        """[classes] mean input and output tokens of a request as the relay counts them."""
+        if self.token_factors is None:
+            return demand.input_tokens, demand.output_tokens
+        return demand.input_tokens * self.token_factors[:, 0], demand.output_tokens * self.token_factors[:, 1]
 
 
 @dataclass(frozen=True)

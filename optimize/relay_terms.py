@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
 
 from optimize.money import relay_request_usd
-from optimize.records import RelayTerms, SloRow
+from optimize.permits import class_reason, relay_reason
+from optimize.records import Dropped, RelayTerms, SloRow
 from sim.catalog.records import Relay
 from sim.relay import relay_miss
 from sim.scenario.records import RequestClass, Scenario, Slo, SyntheticTraffic
@@ -19,11 +22,33 @@ CACHE_LIFETIME_S = 300.0  # shortest lifetime that vendors state for automatic p
 CACHE_GRAIN = 128  # cached prefixes are billed in steps of 128 tokens
 
 
-def may_serve(relay: Relay, request_class: RequestClass) -> bool:
-    """Whether policy and residency of the class let this relay answer it."""
-    if request_class.self_hosted_only or relay.model not in request_class.models:
+def may_serve(relay: Relay, request_class: RequestClass, scenario: Scenario | None = None) -> bool:
+    """Whether class and, with `scenario`, its policy let this relay answer: `permits` has the reasons.
+
+    Without `scenario` the relay is taken as chosen by hand: only the class decides.
+    """
+    if relay.model not in request_class.models or class_reason(relay, request_class):
         return False
-    return not request_class.data_residency or bool(set(request_class.data_residency) & set(relay.residency))
+    return scenario is None or not relay_reason(relay, scenario)
+
+
+def relay_drops(scenario: Scenario, wanted: Iterable[int]) -> list[Dropped]:
+    """For each relay of a model that a wanted class accepts and that may not be used all the same: why."""
+    dropped = []
+    classes = [scenario.request_classes[c] for c in wanted]
+    for relay in scenario.relays:
+        named = [each for each in classes if relay.model in each.models]
+        if not named:
+            continue  # sells a model that nobody asked for
+        reason = relay_reason(relay, scenario)
+        if reason:
+            dropped.append(Dropped(relay.id, reason))
+            continue
+        for each in named:
+            reason = class_reason(relay, each)
+            if reason and reason != "self_hosted_only":  # the class says so itself
+                dropped.append(Dropped(f"{relay.id}:{each.name}", reason))
+    return dropped
 
 
 def cache_survival(scenario: Scenario) -> float:
@@ -35,11 +60,12 @@ def cache_survival(scenario: Scenario) -> float:
     return 0.5 * (1 + math.erf(z / math.sqrt(2)))
 
 
-def cached_tokens(sample: Requests, relay: Relay, survival: float) -> float:
-    """Mean input tokens per request that the relay bills at its cached price."""
+def cached_tokens(sample: Requests, relay: Relay, survival: float, input_factor: float = 1.0) -> float:
+    """Mean input tokens per request that the relay bills at its cached price; its tokenizer makes `input_factor` of each of ours."""
     if relay.usd_per_mtok_cached is None:
         return 0.0
-    eligible = np.where(sample.prefix_tokens >= relay.cache_min_prefix, sample.prefix_tokens // CACHE_GRAIN * CACHE_GRAIN, 0)
+    prefix = np.floor(sample.prefix_tokens * input_factor)
+    eligible = np.where(prefix >= relay.cache_min_prefix, prefix // CACHE_GRAIN * CACHE_GRAIN, 0)
     return float(eligible.mean()) * survival
 
 
@@ -50,6 +76,15 @@ def class_sample(scenario: Scenario, c: int) -> Requests:
     return at_rates(scenario, rates, seed=77, n_requests=SAMPLE)
 
 
+def scaled(sample: Requests, input_factor: float, output_factor: float) -> Requests:
+    """The same requests as another model counts their tokens; at least one token each way."""
+    if input_factor == output_factor == 1.0:
+        return sample
+    inputs = np.maximum(np.rint(sample.input_tokens * input_factor), 1).astype(np.int32)
+    outputs = np.maximum(np.rint(sample.output_tokens * output_factor), 1).astype(np.int32)
+    return replace(sample, input_tokens=inputs, output_tokens=outputs)
+
+
 def relay_terms(scenario: Scenario, demand: Demand, slos: tuple[SloRow, ...]) -> list[RelayTerms]:
     """Terms of every candidate relay that at least one class may use."""
     classes = range(len(scenario.request_classes))
@@ -57,13 +92,17 @@ def relay_terms(scenario: Scenario, demand: Demand, slos: tuple[SloRow, ...]) ->
     survival = cache_survival(scenario)
     answer = []
     for relay in scenario.relays:
+        if relay_reason(relay, scenario):
+            continue
         eligible = np.array([may_serve(relay, scenario.request_classes[c]) for c in classes])
         if not eligible.any():
             continue
         usd, miss = np.full(len(eligible), np.inf), np.zeros(len(slos))
+        factors = np.array([scenario.request_classes[c].factors(relay.model) for c in classes])
+        inputs, outputs = demand.input_tokens * factors[:, 0], demand.output_tokens * factors[:, 1]
         for c in np.flatnonzero(eligible):
-            sample = samples[int(c)]
-            usd[c] = relay_request_usd(relay, demand.input_tokens[c], cached_tokens(sample, relay, survival), demand.output_tokens[c])
+            sample = scaled(samples[int(c)], *factors[c])
+            usd[c] = relay_request_usd(relay, inputs[c], cached_tokens(samples[int(c)], relay, survival, factors[c, 0]), outputs[c])
             rows = [i for i, row in enumerate(slos) if row.class_index == c]
             promises = [Slo(slos[i].metric, slos[i].quantile, slos[i].limit_s) for i in rows]
             miss[rows] = relay_miss(relay, promises, sample.input_tokens, sample.output_tokens, seed=scenario.seed)
@@ -72,9 +111,10 @@ def relay_terms(scenario: Scenario, demand: Demand, slos: tuple[SloRow, ...]) ->
                 relay=relay,
                 eligible=eligible,
                 usd_per_request=usd,
-                tokens_per_request=demand.input_tokens + demand.output_tokens,
+                tokens_per_request=inputs + outputs,
                 miss=miss,
                 hard_limits=not (relay.negotiable and scenario.policy.limits_negotiable),
+                token_factors=factors if (factors != 1.0).any() else None,
             )
         )
     return answer

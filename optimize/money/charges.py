@@ -74,11 +74,8 @@ def relay_charges(problem: ProgramInput, terms: RelayTerms, flow: Floats) -> lis
     """Tokens of a month through a relay by kind: plain input, cached input, output; kinds that do not occur are left out."""
     requests = flow @ problem.demand.weight_h * HOUR_S
     cached = float(requests @ cached_tokens(problem, terms))
-    tokens = {
-        "input": float(requests @ problem.demand.input_tokens) - cached,
-        "cached": cached,
-        "output": float(requests @ problem.demand.output_tokens),
-    }
+    inputs, outputs = terms.tokens(problem.demand)
+    tokens = {"input": float(requests @ inputs) - cached, "cached": cached, "output": float(requests @ outputs)}
     relay = terms.relay
     return [
         Charge(relay.id, "relay", relay.id, f"{item} tokens", count / MTOK, "million tokens", token_price(relay, item))
@@ -96,13 +93,14 @@ def token_price(relay: Relay, item: str) -> float:
 
 def cached_tokens(problem: ProgramInput, terms: RelayTerms) -> Floats:
     """[classes] input tokens per request that the bill holds at the cached price: what makes price rows and bill agree."""
-    relay, demand = terms.relay, problem.demand
+    relay = terms.relay
+    inputs, outputs = terms.tokens(problem.demand)
     if relay.usd_per_mtok_cached is None or relay.usd_per_mtok_cached >= relay.usd_per_mtok_input:
-        return np.zeros(len(demand.input_tokens))
-    full_usd = (demand.input_tokens * relay.usd_per_mtok_input + demand.output_tokens * relay.usd_per_mtok_output) / MTOK
+        return np.zeros(len(inputs))
+    full_usd = (inputs * relay.usd_per_mtok_input + outputs * relay.usd_per_mtok_output) / MTOK
     usd = np.where(terms.eligible, terms.usd_per_request, full_usd)
     saved = (full_usd - usd) * MTOK / (relay.usd_per_mtok_input - relay.usd_per_mtok_cached)
-    return np.asarray(np.clip(saved, 0.0, demand.input_tokens))
+    return np.asarray(np.clip(saved, 0.0, inputs))
 
 
 def repriced(found: Sequence[Charge], offers: Iterable[Offer], relays: Iterable[Relay]) -> tuple[Charge, ...]:

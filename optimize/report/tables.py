@@ -93,14 +93,15 @@ def relay_table(plan: Plan, bill: Bill) -> Table:
         terms, flow = plan.program.relays[a], plan.solution.relay_flow[a]
         requests = flow @ demand.weight_h * HOUR_S
         minute = demand.peak_factor * 60
+        inputs, outputs = terms.tokens(demand)
         rows.append(
             (
                 terms.relay.id,
                 terms.relay.model,
                 float(requests.sum()),
-                float(requests @ demand.input_tokens),
+                float(requests @ inputs),
                 float(requests @ cached_tokens(plan, terms)),
-                float(requests @ demand.output_tokens),
+                float(requests @ outputs),
                 float(flow.sum(axis=0).max() * minute),
                 float((np.nan_to_num(terms.tokens_per_request) @ flow).max() * minute),
                 bill.relays[a] / 100,
@@ -171,13 +172,14 @@ def used_relays(plan: Plan) -> list[int]:
 
 def cached_tokens(plan: Plan, terms: RelayTerms) -> np.typing.NDArray[np.float64]:
     """[classes] input tokens per request that the bill holds at the cached price: what makes price rows and bill agree."""
-    relay, demand = terms.relay, plan.demand
+    relay = terms.relay
+    inputs, outputs = terms.tokens(plan.demand)
     if relay.usd_per_mtok_cached is None or relay.usd_per_mtok_cached >= relay.usd_per_mtok_input:
-        return np.zeros(len(demand.input_tokens))
-    full_usd = (demand.input_tokens * relay.usd_per_mtok_input + demand.output_tokens * relay.usd_per_mtok_output) / 1e6
+        return np.zeros(len(inputs))
+    full_usd = (inputs * relay.usd_per_mtok_input + outputs * relay.usd_per_mtok_output) / 1e6
     usd = np.where(terms.eligible, terms.usd_per_request, full_usd)
     saved = (full_usd - usd) * 1e6 / (relay.usd_per_mtok_input - relay.usd_per_mtok_cached)
-    return np.asarray(np.clip(saved, 0.0, demand.input_tokens))
+    return np.asarray(np.clip(saved, 0.0, inputs))
 
 
 def _units(cents: float) -> float | None:

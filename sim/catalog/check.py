@@ -12,12 +12,14 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
-from sim.catalog.records import CalibrationRow, Gpu, Model, Offer, Relay, Source, WeightFormat
+from sim.catalog.records import CalibrationRow, Gpu, Model, Offer, Relay, Source, Tokenizer, WeightFormat
 
 Say = Callable[[str, str], None]  # (key, what is wrong and what would be right)
 
 DATE = re.compile(r"\d{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?)?")
 TERMS = ("on_demand", "reserved_1y", "reserved_3y", "spot", "owned")
+GRADES = ("quote", "contract", "list", "claimed")
+KINDS = ("chat", "embedding")
 COMPUTE = ("bf16", "fp16", "fp8", "int8", "fp4")
 
 # Numbers are >= 0 everywhere; here what must be more, or less, than that.
@@ -29,15 +31,21 @@ POSITIVE: dict[type, tuple[str, ...]] = {
     ),
     WeightFormat: ("bytes_per_weight",),
     Offer: ("gpus",),
-    Relay: ("ttft_p50_s", "tokens_per_s", "rpm", "tpm", "max_context"),
+    Relay: (
+        *("ttft_p50_s", "tokens_per_s", "rpm", "tpm", "max_context", "credit_per_unit"),
+        *("unit_usd_per_hour", "unit_tokens_per_minute", "unit_output_weight", "unit_minimum"),
+    ),
 }
-SHARES: dict[type, tuple[str, ...]] = {Relay: ("error_share",)}
+SHARES: dict[type, tuple[str, ...]] = {
+    Offer: ("spot_availability",),
+    Relay: ("error_share",),
+}
 CHOICES: dict[type, dict[str, tuple[str, ...]]] = {
     Gpu: {"link": ("nvlink", "pcie", "none")},
-    Model: {"kind": ("chat", "embedding")},
+    Model: {"kind": KINDS},
     WeightFormat: {"compute": COMPUTE, "needs": COMPUTE},
-    Offer: {"term": TERMS},
-    Relay: {"grade": ("quote", "contract", "list", "claimed")},
+    Offer: {"term": TERMS, "grade": GRADES},
+    Relay: {"grade": GRADES, "kind": KINDS, "unit_term": ("", "on_demand", "reserved_1m", "reserved_1y")},
 }
 
 
@@ -164,7 +172,7 @@ def _bounds(record: type, values: dict[str, Any], say: Say, prefix: str) -> Iter
         if isinstance(value, str) and value not in choices:
             say(f"{prefix}{key}", f"{value!r} is not one of {', '.join(choices)}")
             yield key
-    for key, whole in (("date", False), ("retires_on", True)):
+    for key, whole in (("date", False), ("retires_on", True), ("next_price_on", True)):
         value = values.get(key)
         if isinstance(value, str) and not (DATE.fullmatch(value) and (len(value) == 10 or not whole)):
             right = "2026-11-30" if whole else "2026-11"
@@ -181,5 +189,6 @@ ROWS: dict[str, type] = {
     "weight_formats": WeightFormat,
     "offers": Offer,
     "relays": Relay,
+    "tokenizers": Tokenizer,
     "calibration": CalibrationRow,
 }

@@ -16,7 +16,7 @@ from sim.catalog.records import CalibrationRow, Catalog, Source
 from sim.errors import InputError
 
 FOLDER = Path(__file__).parent
-OPTIONAL = ("calibration", "fx")
+OPTIONAL = ("calibration", "fx", "tokenizers")
 Raw = dict[str, Any]
 
 
@@ -80,6 +80,7 @@ def _catalog(rows: dict[str, dict[str, Any]], fx: dict[str, float], digest: str)
         date=max(prices, default=""),
         digest=digest,
         fx_usd=fx,
+        tokenizers=rows.get("tokenizers", {}),
     )
 
 
@@ -89,7 +90,7 @@ def _parse(file: Path, text: str, problems: _Problems) -> Raw:
     from ruamel.yaml.error import MarkedYAMLError
 
     try:
-        raw = YAML(typ="safe", pure=True).load(text)
+        raw = YAML(typ="safe").load(text)  # libyaml where ruamel.yaml.clib is installed: a quarter of the time
     except MarkedYAMLError as error:
         mark = error.problem_mark
         line = mark.line + 1 if mark is not None else 1

@@ -29,7 +29,6 @@ class Gpu:
     caveat: str = ""  # what the data sheet does not say: contested rates, licence, reliability
     memory_type: str = ""  # hbm3, gddr6 ...: bounds the bandwidth
     pcie_bytes_per_s: float | None = None  # per direction, to the host and from there to other hosts
-    annual_failure_share: float | None = None  # cards that fail in a year of steady load; None: nobody published it
 
 
 @dataclass(frozen=True)
@@ -67,6 +66,7 @@ class WeightFormat:
     needs: str  # key of Gpu.flops that must be > 0, else the GPU cannot run it
     source: Source
     note: str = ""
+    aliases: tuple[str, ...] = ()  # other names of the same format
 
 
 @dataclass(frozen=True)
@@ -126,6 +126,10 @@ class Relay:
     grade: str = "list"  # quote > contract > list > claimed
     note: str = ""
     kind: str = "chat"  # or "embedding"
+    maker: bool = False  # the vendor made the model: its list is what other sellers are compared with
+    next_price_on: str | None = None  # announced change of prices
+    next_usd_per_mtok_input: float | None = None
+    next_usd_per_mtok_output: float | None = None
     usd_per_mtok_cache_write: float | None = None  # price of an input token that is put into the cache; None: the input price
     usd_per_mtok_batch_input: float | None = None  # answered within a day; None: no such tier listed
     usd_per_mtok_batch_output: float | None = None

@@ -39,6 +39,15 @@ class Slo:
 
 
 @dataclass(frozen=True)
+class TokenFactor:
+    """What the token counts of a class become with one model: its tokenizer makes more or fewer of the same text, it answers longer."""
+
+    model: str
+    input: float = 1.0
+    output: float = 1.0
+
+
+@dataclass(frozen=True)
 class RequestClass:
     """Exactly one of `input_tokens` and `conversation` is set. `share` is its part of all requests (they sum to 1)."""
 
@@ -53,6 +62,11 @@ class RequestClass:
     slo: tuple[Slo, ...]
     data_residency: tuple[str, ...] = ()  # empty: anywhere
     self_hosted_only: bool = False
+    token_factors: tuple[TokenFactor, ...] = ()  # of models for which the user wrote one, 1 included
+
+    def factors(self, model: str) -> tuple[float, float]:
+        """(input, output) factors of `model`; 1 where none was written."""
+        return next(((each.input, each.output) for each in self.token_factors if each.model == model), (1.0, 1.0))
 
 
 @dataclass(frozen=True)

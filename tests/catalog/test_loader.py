@@ -106,7 +106,7 @@ def test_two_rows_with_one_id_are_refused(folder: Path) -> None:
 
 
 def test_a_row_without_source_is_refused(folder: Path) -> None:
-    change(folder, "relays", "    source: *litellm\n", "")
+    change(folder, "relays", "    source: *genaitier\n", "")
     assert any("relays.0.source: missing" in p for p in problems(folder))
 
 

@@ -119,7 +119,7 @@ def catalog(
         print(render_catalogue(table, rows, whole=name is not None), end="")
 
 
-@app.command(epilog="Example: python cli.py validate my_measurements.csv")
+@app.command(epilog="Example: python cli.py validate scenarios/measured/l4_qwen2.5-7b.csv")
 def validate(
     points: Annotated[Path, typer.Argument(metavar="FILE.csv", help="Measured serving points; columns: docs/explanation/fidelity.md.")],
     as_json: AsJson = False,
@@ -247,7 +247,7 @@ def estimate_rules(as_json: AsJson = False) -> None:
         print(render_rules(rules), end="")
 
 
-@app.command(epilog="Example: python cli.py calibrate scenarios/benchmarks/*.json --gpu l40s --model llama-3.1-8b --weights fp8")
+@app.command(epilog="Example: python cli.py calibrate scenarios/measured/l4_qwen2.5-7b.csv --gpu l4 --model qwen2.5-7b")
 def calibrate(
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="vLLM, GuideLLM, AIPerf or GenAI-Perf results, or our CSV.")],
     gpu: Annotated[str, typer.Option("--gpu", help="GPU of the catalogue that the runs were made on.")],
@@ -255,11 +255,11 @@ def calibrate(
     weights: Annotated[str, typer.Option("--weights", help="Weight format of the catalogue.")] = "bf16",
     tensor_parallel: Annotated[int, typer.Option("--tensor-parallel", min=1, max=64, help="GPUs per replica.")] = 1,
     engine: Annotated[str, typer.Option("--engine", help="vllm-v1 (what plans assume), vllm-v0, trt-llm or sglang.")] = "vllm-v1",
-    concurrency: Annotated[int | None, typer.Option("--concurrency", min=1, help="Requests in flight, for files that do not say it.")] = None,
+    concurrency: Annotated[int | None, typer.Option("--concurrency", min=1, help="Requests in flight, where a file is silent.")] = None,
     max_num_seqs: Annotated[int | None, typer.Option("--max-num-seqs", min=1, help="Of the engine; default: that of its version.")] = None,
     max_num_batched_tokens: Annotated[int | None, typer.Option("--max-num-batched-tokens", min=1, help="As above.")] = None,
-    kv_blocks: Annotated[int | None, typer.Option("--kv-blocks", min=1, help="Blocks of 16 tokens, as the engine printed them.")] = None,
-    out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Write the row; a scenario names it: `calibration: FILE`.")] = None,
+    kv_blocks: Annotated[int | None, typer.Option("--kv-blocks", min=1, help="Blocks of 16 tokens, as the engine says.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Write it for `calibration:` of a scenario.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Fit the step cost of one deployment to your own benchmark files; say what they do not show and which runs would help."""

@@ -17,7 +17,7 @@ from sim.calibration.trace import Trace, bind, measured_table, trace_of
 from sim.engine.physics import defaults
 
 Floats = npt.NDArray[np.float64]
-OUTER = 3  # fit, replay under what was fitted, fit again: open arrivals meet other batches when steps get faster
+OUTER = 3  # fit, replay under what was fitted, fit again: arrivals meet other batches when steps get faster
 FOLDS = 8
 
 
@@ -48,7 +48,7 @@ def fit(points: Sequence[Point], runs: Sequence[Run], traces: Sequence[Trace] | 
     current = list(traces) if traces is not None else traced(points, runs, design.parameters, theta)
     for turn in range(outer):
         if turn:
-            is_open = [run.arrival_s is not None for run in runs]
+            is_open = [run.arrival_s is not None or run.in_flight < len(run.prompt) for run in runs]
             fresh = iter(
                 traced(
                     [p for p, o in zip(points, is_open, strict=True) if o],

@@ -19,12 +19,19 @@ from sim.calibration.crossvalidate import Fit, absolute_errors, by_gpu, data_she
 from sim.calibration.parameters import coefficients_for
 from sim.calibration.points import METRICS, Point, load_points
 from sim.calibration.replay import Run, run_of
+from sim.calibration.rows_file import write_rows
 from sim.catalog.loader import load_catalog
 from sim.catalog.records import CalibrationRow, Catalog, Source
 from sim.engine.deployment import Deployment
 
 Floats = npt.NDArray[np.float64]
 ENGINES = ("vllm-v1", "vllm-v0", "trt-llm", "sglang")  # the first is what plans assume
+HEADER = (
+    "Coefficients of the step cost per GPU, engine generation and weight format; meanings in sim/engine/physics.py.",
+    "points: measured points of this GPU and format behind the row. error: cross-validated by whole groups (source x GPU x model x",
+    "format x tensor parallel); rows with 0 points carry the error on GPUs that the fit has not seen.",
+    "Written by `python -m sim.calibration.fit`; do not edit.",
+)
 FEW = 5  # measured values below which a cell shows the errors of a wider one
 
 
@@ -98,33 +105,6 @@ def rows_of(
             yield _row("*", engine, name, values(unknown, engine, weights), anywhere, 0, source)
 
 
-def write_rows(rows: Sequence[CalibrationRow], path: Path, command: str) -> None:
-    """Write `rows` as the catalogue's calibration.yaml; the source is stated once."""
-
-    def mapping(values: dict[str, float]) -> str:
-        return "{" + ", ".join(f"{name}: {value:g}" for name, value in values.items()) + "}"
-
-    lines = [
-        "# Coefficients of the step cost per GPU, engine generation and weight format; meanings in sim/engine/physics.py.",
-        "# points: measured points of this GPU and format behind the row. error: cross-validated by whole groups (source x GPU x model x",
-        "# format x tensor parallel); rows with 0 points carry the error on GPUs that the fit has not seen.",
-        f"# Written by `{command}`; do not edit.",
-        "sources:",
-    ]
-    sources = {row.source: f"fit{index}" for index, row in reversed(list(enumerate(rows)))}
-    for source, anchor in sources.items():
-        lines.append(f'  {anchor}: &{anchor} {{title: "{source.title}", date: {source.date}, note: "{source.note}"}}')
-    lines.append("calibration:")
-    for row in rows:
-        lines += [
-            f'  - {{gpu: "{row.gpu}", engine: "{row.engine}", weights: "{row.weights}",',
-            f"     points: {row.points}, source: *{sources[row.source]},",
-            f"     error: {mapping(row.error)},",
-            f"     coefficients: {mapping(row.coefficients)}}}",
-        ]
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-
-
 def table(points: Sequence[Point], errors: Floats, title: str) -> str:
     """Median and p90 error by metric: all points, then each GPU, as text."""
     lines = [title, f"{'':14}" + "".join(f"{metric:>24}" for metric in METRICS)]
@@ -158,7 +138,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         title = f"fit to {len(points)} published serving measurements of {len({p.source for p in points})} sources"
         note = "sources are listed in docs/explanation/fidelity.md"
         rows = list(rows_of(found, points, runs, unseen, strange, catalog, Source(title, chosen.date, note)))
-        write_rows(rows, chosen.out, "python -m sim.calibration.fit")
+        write_rows(rows, chosen.out, HEADER)
     return 0
 
 

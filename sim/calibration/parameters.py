@@ -6,7 +6,7 @@ A coefficient of a point is default x exp(sum of the parameters that speak about
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -84,28 +84,34 @@ def scopes(deployment: Deployment, everything: bool = False) -> dict[tuple[str, 
     return found
 
 
-def bend(name: str, logarithm: Floats) -> Floats:
-    """The coefficient `name` at this sum of parameters: default x exp(sum) near 0, and never above its ceiling.
+def bend(name: str, logarithm: Floats, start: float | None = None) -> Floats:
+    """The coefficient `name` at this sum of parameters: start x exp(sum) near 0, and never above its ceiling.
 
-    A share of a peak follows a logistic curve that starts with the slope of the exponential.
+    `start` is the default of the coefficient unless given. A share of a peak follows a logistic curve that starts with the slope of the
+    exponential.
 
     >>> float(bend("bandwidth_efficiency", np.array([9.0]))[0]) <= 0.95
     True
     """
-    start, ceiling = defaults()[name], CEILING.get(name)
+    start, ceiling = defaults()[name] if start is None else start, CEILING.get(name)
     if ceiling is None:
         return start * np.exp(logarithm)
-    share = start / ceiling
+    share = min(start / ceiling, 0.999)
     return ceiling / (1.0 + (1.0 / share - 1.0) * np.exp(-logarithm / (1.0 - share)))
 
 
 @dataclass(frozen=True)
 class Design:
-    """Parameters, and which points each one moves: `members[j]` are indices of points, `coefficient_of[j]` a name."""
+    """Parameters, and which points each one moves: `members[j]` are indices of points. `start` holds coefficients at parameters of 0."""
 
     parameters: tuple[Parameter, ...]
     members: tuple[npt.NDArray[np.int64], ...]
     size: int
+    start: Mapping[str, float]
+
+    def bend(self, name: str, sums: Floats) -> Floats:
+        """The coefficient `name` of points with these sums of parameters."""
+        return bend(name, sums, self.start[name])
 
     def sums(self, theta: Floats) -> dict[str, Floats]:
         """[points] sum of the parameters that speak about each coefficient."""
@@ -116,7 +122,7 @@ class Design:
 
     def coefficients(self, theta: Floats) -> dict[str, Floats]:
         """[points] values of each coefficient at `theta`."""
-        return {name: bend(name, values) for name, values in self.sums(theta).items()}
+        return {name: self.bend(name, values) for name, values in self.sums(theta).items()}
 
 
 def design_of(deployments: Sequence[Deployment]) -> Design:
@@ -131,6 +137,7 @@ def design_of(deployments: Sequence[Deployment]) -> Design:
         tuple(Parameter(*key) for key in keys),
         tuple(np.array(members[key], dtype=np.int64) for key in keys),
         len(deployments),
+        defaults(),
     )
 
 

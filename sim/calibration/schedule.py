@@ -1,8 +1,8 @@
 """The schedule of a run as a list of steps, so that a fit can price the same steps under other coefficients.
 
 The scheduler is that of docs/explanation/engine.md, in floating-point seconds and one step at a time; tests hold it against the kernel.
-Where load is closed (a burst, or a fixed number in flight) the schedule does not depend on how long a step lasts, so one run serves the
-whole fit.
+In a burst the schedule does not depend on how long a step lasts, and with a fixed number in flight hardly (the gap between an answer and
+the client's next request is short), so few runs serve the whole fit.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Schedule:
 
 @compiled
 def _run(  # type: ignore[no-untyped-def]
-    prompt, output, arrival, in_flight, cached, counted, max_seqs, budget_max, blocks_total, cost_base, cost_context, cost
+    prompt, output, arrival, in_flight, gap, cached, counted, max_seqs, budget_max, blocks_total, cost_base, cost_context, cost
 ):
     """Step by step; `cost` holds seconds per sequence, pair and token of prefill context. `in_flight` 0 means open arrivals."""
     count = len(prompt)
@@ -225,7 +225,7 @@ def _run(  # type: ignore[no-untyped-def]
                 held[s] = 0
                 finished += 1
                 if in_flight > 0 and finished + in_flight <= count:
-                    arrival[finished + in_flight - 1] = now
+                    arrival[finished + in_flight - 1] = now + gap
             else:
                 running[kept] = s
                 kept += 1
@@ -242,11 +242,12 @@ def run_schedule(
     kv_blocks: int,
     cached: int = 0,
     counted_from: int = 0,
+    gap_s: float = 0.0,
 ) -> Schedule | None:
     """The schedule of these requests under `cost`; None where KV memory lets no step progress.
 
-    `arrival_s` None with `in_flight` n: the next request arrives when one of n finishes. `cached` leading prompt tokens cost nothing.
-    Requests before `counted_from` load the engine but weigh nothing in `waiting` and `pace`.
+    `arrival_s` None with `in_flight` n: the next request reaches the queue `gap_s` after one of n finishes. `cached` leading prompt
+    tokens cost nothing. Requests before `counted_from` load the engine but weigh nothing in `waiting` and `pace`.
     """
     max_seqs, budget = len(cost.context_ps) - 1, len(cost.base_ps) - 1
     arrival = np.zeros(len(prompt)) if arrival_s is None else arrival_s.astype(np.float64).copy()
@@ -259,6 +260,7 @@ def run_schedule(
         output.astype(np.int64),
         arrival,
         in_flight,
+        gap_s,
         cached,
         counted_from,
         max_seqs,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from sim.calibration.parameters import Design, bend, group_weights
+from sim.calibration.parameters import Design, group_weights
 from sim.calibration.points import METRICS, Point
 from sim.calibration.trace import Book, measured_table, predict
 
@@ -36,30 +36,39 @@ def residuals(book: Book, design: Design, theta: Floats, measured: Floats, scale
     return np.where(np.isfinite(errors), errors, 0.0)
 
 
-def _jacobian(book: Book, design: Design, theta: Floats, measured: Floats, scale: Floats, now: Floats) -> Floats:
+def jacobian(book: Book, design: Design, theta: Floats, measured: Floats, scale: Floats, now: Floats) -> Floats:
     """[parameters, points, METRICS] by forward differences; each column prices only the points that it moves."""
     sums = design.sums(theta)
-    base = {name: bend(name, values) for name, values in sums.items()}
+    base = {name: design.bend(name, values) for name, values in sums.items()}
     columns = np.zeros((len(theta), *now.shape))
     parts: dict[bytes, Book] = {}
     for j, (parameter, members) in enumerate(zip(design.parameters, design.members, strict=True)):
         key = members.tobytes()
         part = parts.setdefault(key, book if len(members) == design.size else book.part(members))
         moved = {name: values[members] for name, values in base.items()}
-        moved[parameter.coefficient] = bend(parameter.coefficient, sums[parameter.coefficient][members] + STEP)
+        moved[parameter.coefficient] = design.bend(parameter.coefficient, sums[parameter.coefficient][members] + STEP)
         with np.errstate(invalid="ignore"):
             there = np.log(predict(part, moved) / measured[members]) / scale[members]
         columns[j, members] = np.where(np.isfinite(there), there - now[members], 0.0) / STEP
     return columns
 
 
-def solve(book: Book, design: Design, points: Sequence[Point], rounds: int = 8, start: Floats | None = None) -> Floats:
+def solve(
+    book: Book,
+    design: Design,
+    points: Sequence[Point],
+    rounds: int = 8,
+    start: Floats | None = None,
+    scale: Floats | None = None,
+    weights: Floats | None = None,
+) -> Floats:
     """The parameters at the maximum of the posterior (a local one, from `start` or from the prior's centre).
 
-    Huber weights make a point with an error beyond 1.5 spreads pull as if it were there; the prior keeps what few points see near 0.
+    `scale` [points, METRICS] and `weights` [points] stand for what `spreads` and `group_weights` say. Huber weights make a point with an
+    error beyond 1.5 spreads pull as if it were there; the prior keeps what few points see near 0.
     """
-    measured, scale = measured_table(points), spreads(points)
-    weight = group_weights(points)[:, None]
+    measured, scale = measured_table(points), spreads(points) if scale is None else scale
+    weight = (group_weights(points) if weights is None else weights)[:, None]
     prior = np.array([1.0 / parameter.sd**2 for parameter in design.parameters])
     theta = np.zeros(len(prior)) if start is None else start.copy()
 
@@ -71,7 +80,7 @@ def solve(book: Book, design: Design, points: Sequence[Point], rounds: int = 8, 
 
     value, errors = loss(theta)
     for _ in range(rounds):
-        columns = _jacobian(book, design, theta, measured, scale, errors)
+        columns = jacobian(book, design, theta, measured, scale, errors)
         pull = weight * np.minimum(1.0, HUBER / np.maximum(np.abs(errors), 1e-12))
         flat = columns.reshape(len(theta), -1)
         weighted = flat * pull.reshape(1, -1)

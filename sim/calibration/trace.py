@@ -52,6 +52,7 @@ def schedule_of(run: Run, coefficients: Mapping[str, float]) -> Schedule | None:
         kv_blocks(run.deployment),
         run.cached,
         run.counted_from,
+        coefficients["request_s"],
     )
 
 
@@ -71,8 +72,8 @@ def trace_of(point: Point, run: Run, coefficients: Mapping[str, float]) -> Trace
     several = run.output[counted] > 1
     pace = ((schedule.last_s - schedule.first_s)[counted] / np.maximum(run.output[counted] - 1, 1))[several]
     inside = np.ones(len(schedule.end_s), dtype=bool)
+    start, stop = schedule.arrival_s[run.counted_from], schedule.arrival_s[-1]
     if run.counted_from:
-        start, stop = schedule.arrival_s[run.counted_from], schedule.arrival_s[-1]
         inside = (schedule.end_s > start) & (schedule.end_s <= stop)
     steps = schedule.steps
     made = float(run.output.sum())
@@ -80,7 +81,8 @@ def trace_of(point: Point, run: Run, coefficients: Mapping[str, float]) -> Trace
         mean = float(run.output.mean())
         made = float(steps[inside, 2].sum()) * mean / max(mean - 1.0, 1.0)
     duration = float(steps[inside, 8].sum())
-    idle = max(0.0, float(schedule.last_s.max() - schedule.arrival_s[0]) - duration) if not run.counted_from else 0.0
+    span = (schedule.last_s.max() - schedule.arrival_s[0]) if not run.counted_from else (stop - start)
+    idle = max(0.0, float(span) - duration)
     keys = np.rint(np.log1p(steps[:, [0, 2, 3]]) * BINS_PER_E).astype(np.int64)
     prefilling = (steps[:, 0] > steps[:, 2]).astype(np.int64)
     key = ((keys[:, 0] * 1000 + keys[:, 1]) * 1000 + keys[:, 2]) * 2 + prefilling
@@ -159,13 +161,19 @@ def bind(traces: Sequence[Trace], runs: Sequence[Run]) -> Book:
     )
 
 
-def predict(book: Book, coefficients: Mapping[str, Floats]) -> Floats:
-    """[points, METRICS] predictions; `coefficients` holds one entry per point for each coefficient."""
-    c = {name: values[book.owner] for name, values in coefficients.items()}
-    s, (tokens, sequences, decodes, context, pairs, prefill) = book.shape, book.features.T
+def step_seconds(s: Shape, c: physics.Coefficients, features: Floats) -> Floats:
+    """[rows] seconds of steps with `features` [rows, 6]: tokens, sequences, decodes, context, pairs, prefill context."""
+    tokens, sequences, decodes, context, pairs, prefill = features.T
     seconds = physics.base_seconds(s, c, tokens) + physics.sequence_seconds(s, c) * sequences
     seconds = seconds + np.where(decodes > 0, physics.context_seconds(s, c, np.maximum(decodes, 1e-9)), 0.0) * context
     seconds = seconds + physics.pair_seconds(s, c) * pairs + physics.prefill_context_seconds(s, c) * prefill
+    return np.asarray(seconds, dtype=np.float64)
+
+
+def predict(book: Book, coefficients: Mapping[str, Floats]) -> Floats:
+    """[points, METRICS] predictions; `coefficients` holds one entry per point for each coefficient."""
+    c = {name: values[book.owner] for name, values in coefficients.items()}
+    seconds = step_seconds(book.shape, c, book.features)
     size = len(book.tokens)
     duration, tpot, ttft = (np.bincount(book.owner, book.weights[:, k] * seconds, minlength=size) for k in range(3))
     table = np.stack([book.tokens / (duration + book.idle_s), tpot, ttft + coefficients["request_s"]], axis=1)

@@ -14,14 +14,14 @@ from sim.calibration.points import Point, load_points
 from sim.calibration.replay import Run, run_of
 from sim.calibration.schedule import run_schedule
 from sim.catalog.records import Catalog
-from sim.engine.deployment import PS, StepCost
+from sim.clients import Turns, simulate_turns
+from sim.engine.deployment import BLOCK_TOKENS, PS, StepCost
 from sim.engine.memory import kv_blocks
 from sim.engine.step_cost import step_cost
 from sim.fleet import probe
-from sim.fleet_records import Pool, RequestLog, Status
+from sim.fleet_records import Fleet, Pool, RequestLog, Status
 from sim.traffic.columns import Requests
 
-EARLY_PS = 1000  # a closed loop sends the next request this long before the end that releases it: rounding must not cost it a step
 CACHED_SHARE = 0.3  # prompts that the prefix cache held to a larger part cannot be replayed without it
 
 
@@ -72,26 +72,27 @@ class Validation:
         }
 
 
-def arrivals_ps(run: Run, cost: StepCost) -> np.ndarray[Any, np.dtype[np.int64]] | None:
-    """When each request reaches the engine; None where the run makes no progress.
+def turns_of(run: Run, cost: StepCost) -> Turns | None:
+    """Who waits for whom in a closed loop: each request for the answer that frees its place, in the order in which answers end.
 
-    In a closed loop a request arrives when another ends: those times come from the schedule, which the kernel repeats step by step.
+    The order is that of the schedule; when an answer really ends is for the simulator to say. None where nothing progresses.
     """
-    if run.arrival_s is not None:
-        return np.rint(run.arrival_s * PS).astype(np.int64)
-    schedule = run_schedule(run.prompt, run.output, None, run.in_flight, cost, kv_blocks(run.deployment))
+    gap_s = cost.request_ps / PS
+    schedule = run_schedule(run.prompt, run.output, None, run.in_flight, cost, kv_blocks(run.deployment), gap_s=gap_s)
     if schedule is None:
         return None
-    return np.maximum(np.rint(schedule.arrival_s * PS).astype(np.int64) - EARLY_PS, 0)
+    after = np.full(len(run.prompt), -1, np.int64)
+    after[run.in_flight :] = np.argsort(schedule.last_s, kind="stable")[: len(after) - run.in_flight]
+    return Turns(after, np.zeros(len(after), np.int64))
 
 
 def replay(run: Run, cost: StepCost) -> RequestLog | None:
-    """The request log of `run` on one replica; None where memory lets it not progress."""
-    arrival = arrivals_ps(run, cost)
-    if arrival is None:
+    """The request log of `run` on one replica; None where a request can never fit. In a closed loop answers bring the next requests."""
+    count = len(run.prompt)
+    if int((run.prompt + run.output).max()) > kv_blocks(run.deployment) * BLOCK_TOKENS:
         return None
-    count = len(arrival)
     pool = Pool(run.deployment.id, cost, kv_blocks(run.deployment), run.deployment.limits, 1)
+    arrival = np.zeros(count, np.int64) if run.arrival_s is None else np.rint(run.arrival_s * PS).astype(np.int64)
     requests = Requests(
         arrival,
         np.zeros(count, dtype=np.int16),
@@ -100,7 +101,10 @@ def replay(run: Run, cost: StepCost) -> RequestLog | None:
         np.full(count, -1, dtype=np.int64),
         np.zeros(count, dtype=np.int32),
     )
-    return probe(pool, requests).log
+    if run.arrival_s is not None or run.in_flight >= count:
+        return probe(pool, requests).log
+    turns = turns_of(run, cost)
+    return None if turns is None else simulate_turns(Fleet((pool,), np.ones((1, 1))), requests, turns, seed=0).log
 
 
 def metrics_of(point: Point, run: Run, log: RequestLog) -> dict[str, float]:

@@ -31,10 +31,11 @@ def run(blocks: int | None, in_flight: int, arrival_s: np.ndarray | None = None)
 def test_first_and_last_tokens_agree_with_the_kernel(case: Run) -> None:
     cost = step_cost(case.deployment, load_catalog().calibration)
     assert case.deployment.limits.kv_blocks is not None
-    schedule = run_schedule(case.prompt, case.output, case.arrival_s, case.in_flight, cost, case.deployment.limits.kv_blocks)
+    shift = cost.request_ps / PS
+    blocks = case.deployment.limits.kv_blocks
+    schedule = run_schedule(case.prompt, case.output, case.arrival_s, case.in_flight, cost, blocks, gap_s=shift)
     log = replay(case, cost)
     assert schedule is not None and log is not None
-    shift = cost.request_ps / PS
     assert schedule.first_s == pytest.approx(log.first_ps / PS - shift, abs=1e-7)
     assert schedule.last_s == pytest.approx(log.finish_ps / PS - shift, abs=1e-7)
 

@@ -1,0 +1,152 @@
+"""The user's own benchmark runs as points that can be replayed, all of one deployment."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from sim.calibration.points import Point, load_points
+from sim.calibration.readers.read import is_points, read_benchmark
+from sim.calibration.readers.records import Measurement
+from sim.calibration.replay import ENGINE_LIMITS, Run, run_of
+from sim.catalog.check import instead
+from sim.catalog.records import Catalog
+from sim.engine.deployment import BLOCK_TOKENS
+from sim.engine.memory import kv_blocks
+from sim.errors import InputError
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What the runs were made on. Limits that are None keep the defaults of the engine."""
+
+    gpu: str
+    model: str
+    weights: str = "bf16"
+    tensor_parallel: int = 1
+    engine: str = "vllm-v1"
+    max_num_seqs: int | None = None
+    max_num_batched_tokens: int | None = None
+    kv_blocks: int | None = None
+
+
+def check_setup(setup: Setup, catalog: Catalog) -> None:
+    """Raises InputError with every name of `setup` that the catalogue does not have."""
+    problems = [
+        f'calibrate: --{option}: "{value}" is not known; {instead(value, known)}'
+        for option, value, known in (
+            ("gpu", setup.gpu, catalog.gpus),
+            ("model", setup.model, catalog.models),
+            ("weights", setup.weights, catalog.weight_formats),
+            ("engine", setup.engine, ENGINE_LIMITS),
+        )
+        if value not in known
+    ]
+    if not problems and not catalog.gpus[setup.gpu].flops.get(catalog.weight_formats[setup.weights].needs):
+        problems.append(f"calibrate: --weights: {setup.weights} does not run on {setup.gpu}")
+    if problems:
+        raise InputError(problems)
+
+
+def point_of(one: Measurement, setup: Setup) -> Point:
+    """The point of a measurement; where arrivals are known, its rate is their mean."""
+    rate = one.rate_rps
+    if one.arrival_s is not None:
+        rate = (len(one.arrival_s) - 1) / max(float(one.arrival_s.max()), 1e-9) if len(one.arrival_s) > 1 else 1.0
+    closed = one.in_flight is not None
+    burst = closed and one.in_flight == one.requests and one.requests > 1
+    scenario = ("offline" if burst else "fixed_concurrency") if closed else "fixed_qps"
+    return Point(
+        id=one.name, gpu=setup.gpu, tensor_parallel=setup.tensor_parallel, pipeline_parallel=1, model=setup.model, weights=setup.weights,
+        kv_bytes_per_number=2, engine=setup.engine, engine_version="", scenario=scenario, requests=one.requests,
+        input_tokens=one.input_tokens, output_tokens=one.output_tokens, distribution="constant" if one.steady else "",
+        in_flight=one.in_flight, rate_rps=rate, measured=one.measured, statistic=one.statistic, quality="A", source=one.name, notes="",
+    )  # fmt: skip
+
+
+def _fitted_limits(run: Run, setup: Setup) -> Run:
+    """`run` with the engine limits that the user stated."""
+    own = {name: value for name in ("max_num_seqs", "max_num_batched_tokens", "kv_blocks") if (value := getattr(setup, name)) is not None}
+    limits = replace(run.deployment.limits, **own)
+    if limits.max_num_batched_tokens < limits.max_num_seqs:
+        stated = f"{limits.max_num_batched_tokens} batched tokens are fewer than {limits.max_num_seqs} sequences"
+        raise InputError(f"calibrate: {stated}; write --max-num-batched-tokens >= --max-num-seqs")
+    return replace(run, deployment=replace(run.deployment, limits=limits))
+
+
+def run_for(point: Point, one: Measurement | None, setup: Setup, catalog: Catalog) -> Run | str:
+    """How to replay the point: lengths and arrivals as the file has them. Or the reason why it cannot be."""
+    if not point.measured:
+        return "no throughput, TPOT or TTFT in it"
+    run = run_of(point, catalog)
+    if isinstance(run, str):
+        return run
+    run = _fitted_limits(run, setup)
+    if one is not None and one.prompt is not None and one.output is not None:
+        run = replace(run, prompt=one.prompt, output=one.output)
+        if one.arrival_s is not None:
+            order = np.argsort(one.arrival_s, kind="stable")
+            run = replace(run, prompt=one.prompt[order], output=one.output[order], arrival_s=one.arrival_s[order])
+    room = kv_blocks(run.deployment) * BLOCK_TOKENS
+    if int((run.prompt + run.output).max()) > room:
+        return f"a request needs more than the {room} KV tokens that remain; state --kv-blocks as the engine printed them"
+    return run
+
+
+@dataclass(frozen=True)
+class OwnRuns:
+    """Points and how to replay each, and (name, reason) of what was left out."""
+
+    points: tuple[Point, ...]
+    runs: tuple[Run, ...]
+    skipped: tuple[tuple[str, str], ...]
+
+
+def _of_file(path: Path, setup: Setup, in_flight: int | None) -> list[tuple[Point, Measurement | None]]:
+    if not is_points(path):
+        return [(point_of(one, setup), one) for one in read_benchmark(path, in_flight)]
+    return [(replace(point, source=f"{path} {point.source}".strip()), None) for point in load_points(path)]
+
+
+def _stranger(point: Point, setup: Setup) -> str | None:
+    for name in ("gpu", "model", "weights", "tensor_parallel", "engine"):
+        if getattr(point, name) != getattr(setup, name):
+            return f"its {name} is {getattr(point, name)}, not {getattr(setup, name)}"
+    return None
+
+
+def own_runs(files: Sequence[Path], setup: Setup, catalog: Catalog, in_flight: int | None = None) -> OwnRuns:
+    """All runs of `files` on `setup`. Raises InputError with the problems of all files, or where no run is left."""
+    check_setup(setup, catalog)
+    problems: list[str] = []
+    found: list[tuple[Point, Measurement | None]] = []
+    for path in files:
+        try:
+            found += _of_file(path, setup, in_flight)
+        except InputError as error:
+            problems += error.problems
+    if problems:
+        raise InputError(problems)
+    points, runs, skipped = [], [], []
+    for point, one in found:
+        run = _stranger(point, setup) or run_for(point, one, setup, catalog)
+        if isinstance(run, str):
+            skipped.append((point.id, run))
+        else:
+            points.append(point)
+            runs.append(run)
+    if not points:
+        raise InputError(["calibrate: no run can be used:", *(f"  {name}: {why}" for name, why in skipped)])
+    return OwnRuns(tuple(points), tuple(runs), tuple(skipped))
+
+
+def digest(files: Sequence[Path]) -> str:
+    """Eight digits that change when any of the files does."""
+    value = 0
+    for path in sorted(files):
+        value = zlib.crc32(path.read_bytes(), value)
+    return f"{value:08x}"

@@ -7,7 +7,7 @@ segments that end at t; an arrival that such an end brings at once (think time a
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -86,7 +86,7 @@ def _check(requests: Requests, turns: Turns) -> None:
     if problems:
         raise InputError(problems)
     first = after == FIRST
-    check_requests(replace(requests, arrival_ps=requests.arrival_ps[first]))
+    check_requests(requests, requests.arrival_ps[first])
 
 
 class _Clients:

@@ -13,6 +13,8 @@ from sim.engine import kernel, layout
 from sim.engine.state import PoolState
 from sim.fleet_checks import check_fleet, check_pool_record, check_requests
 from sim.fleet_records import Fleet, Pool, SimulationResult
+from sim.relay import RelayServer
+from sim.relay_batch import submit_all
 from sim.run import Run, Serve
 from sim.traffic.columns import Requests
 
@@ -27,8 +29,8 @@ def simulate(
 
     Without `end_ps` the run ends when everything has ended. With it, what a target does at `end_ps` still counts (its shift
     by network and tokenising comes on top); requests that are open then, or arrive later, are IN_FLIGHT.
-    `event_per_arrival=False` keeps arrivals of pools that no overflow watches inside the kernel: several times as fast,
-    with the same result to the last byte.
+    `event_per_arrival=False` keeps arrivals of pools that no overflow watches inside the kernel, and those of relays whose requests
+    do not meet: several times as fast, with the same result to the last byte.
     Errors: InputError for a fleet or traffic that makes no sense; SimulationError when a law is broken.
     """
     check_fleet(fleet, requests)
@@ -37,16 +39,29 @@ def simulate(
     in_time = requests.arrival_ps <= (layout.NEVER if end_ps is None else end_ps)
     by_event = in_time.copy()
     if not event_per_arrival:
-        watched = {rule.pool for rule in fleet.overflow}
+        watched = {rule.pool for rule in fleet.overflow} | {rule.relay for rule in fleet.overflow}
         for index, server in enumerate(run.servers):
-            if isinstance(server, PoolState) and index not in watched and server.pool.replicas > 0:
-                mine = run.targets == index
-                by_event &= ~mine
-                kernel.offer_all(*server.arrays, requests.arrival_ps, np.flatnonzero(mine & in_time))
+            mine = run.targets == index
+            if index in watched or not serve_all(run, server, np.flatnonzero(mine & in_time), end_ps):
+                continue
+            by_event &= ~mine
     chosen = np.flatnonzero(by_event)
     schedule_arrivals(run.env, chosen, requests.arrival_ps, run.targets, run.serve())
     run.env.run(until=None if end_ps is None else end_ps + 1)
     return run.result(requests.arrival_ps, end_ps)
+
+
+def serve_all(run: Run, server: PoolState | RelayServer, chosen: Int64s, end_ps: int | None) -> bool:
+    """Serves the requests `chosen` without an event for each, where their arrivals are all that matters; else False."""
+    requests = run.requests
+    if isinstance(server, RelayServer):
+        if server.independent:
+            lengths = requests.input_tokens, requests.output_tokens
+            run.ended_at_once.append(submit_all(server, chosen, requests.arrival_ps, *lengths, end_ps))
+        return server.independent
+    if server.pool.replicas > 0:
+        kernel.offer_all(*server.arrays, requests.arrival_ps, chosen)
+    return server.pool.replicas > 0
 
 
 def probe(pool: Pool, requests: Requests) -> SimulationResult:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from sim.errors import InputError
 from sim.fleet_records import Fleet, Pool
@@ -24,8 +25,6 @@ def pool_problems(pool: Pool) -> list[str]:
         )
     if not 0.0 <= limits.watermark < 1.0:
         problems.append(f"{say}watermark: {limits.watermark} is not a share; write 0 or more and less than 1")
-    if limits.prefix_caching:
-        problems.append(f"{say}prefix_caching: the engine cannot simulate it yet; write false")
     if len(cost.base_ps) <= limits.max_num_batched_tokens or len(cost.context_ps) <= limits.max_num_seqs:
         problems.append(f"{say}the step-cost tables end before max_num_batched_tokens or max_num_seqs; tabulate them with these limits")
     elif min(cost.base_ps.min(), cost.context_ps.min(), cost.sequence_ps, cost.pair_ps, cost.prefill_context_ps, cost.request_ps) < 0:
@@ -53,6 +52,8 @@ def check_fleet(fleet: Fleet, requests: Requests) -> None:
         problems.append("shares: entries must be 0..1 and rows sum to at most 1")
     if fleet.router not in ROUTERS:
         problems.append(f"router: {fleet.router!r} is unknown; write one of {', '.join(ROUTERS)}")
+    if fleet.affinity_slack < 0:
+        problems.append(f"affinity_slack: {fleet.affinity_slack} is negative; write 0 or more")
     pools = [rule.pool for rule in fleet.overflow]
     for rule in fleet.overflow:
         known = 0 <= rule.pool < size and 0 <= rule.relay < size
@@ -64,14 +65,18 @@ def check_fleet(fleet: Fleet, requests: Requests) -> None:
         raise InputError(problems)
 
 
-def check_requests(requests: Requests) -> None:
-    """Raise unless arrivals are sorted and every request has tokens."""
+def check_requests(requests: Requests, arrival_ps: npt.NDArray[np.int64] | None = None) -> None:
+    """Raise unless arrivals (those given, where not all are known beforehand) are sorted and the tokens of every request make sense."""
     problems = []
-    if len(requests) and (requests.arrival_ps[0] < 0 or (np.diff(requests.arrival_ps) < 0).any()):
+    arrivals = requests.arrival_ps if arrival_ps is None else arrival_ps
+    if len(arrivals) and (arrivals[0] < 0 or (np.diff(arrivals) < 0).any()):
         problems.append("requests: arrival_ps must be 0 or more and sorted")
     for name in ("input_tokens", "output_tokens"):
         column = getattr(requests, name)
         if len(column) and (column.min() < 1 or column.max() > 2**30):
             problems.append(f"requests: {name} must be between 1 and 2**30")
+    system, prefix = requests.system_tokens, requests.prefix_tokens
+    if len(system) != len(requests) or (system < 0).any() or (system > prefix).any() or (prefix > requests.input_tokens).any():
+        problems.append("requests: 0 <= system_tokens <= prefix_tokens <= input_tokens must hold for each")
     if problems:
         raise InputError(problems)

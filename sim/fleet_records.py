@@ -69,13 +69,15 @@ class Fleet:
     """Pools and relays with the share of each class that each gets.
 
     shares    [classes, targets], rows sum to at most 1; what is missing to 1 is rejected
-    router    within a pool: "least_outstanding" or "round_robin"
+    router    within a pool: "least_outstanding", "round_robin", or "session_affinity" (a turn follows its session's last one)
+    affinity_slack  open requests that a replica may have more than the least loaded one before turns of its sessions go elsewhere
     """
 
     targets: tuple[Pool | RelayEndpoint, ...]
     shares: npt.NDArray[np.float64]
     router: str = "least_outstanding"
     overflow: tuple[Overflow, ...] = ()
+    affinity_slack: int = 64
 
 
 @dataclass(frozen=True)
@@ -83,7 +85,8 @@ class RequestLog:
     """One row per request, in the order of `Requests`; times in ps since the start, -1 where it never happened.
 
     arrival_ps first_ps finish_ps int64 (at the client, network included), class_id target int16, replica int32 (-1: relay or none),
-    status int8, input_tokens output_tokens int32, preemptions attempts int32
+    status int8, input_tokens output_tokens int32, preemptions attempts int32,
+    cached_tokens int32 (prompt tokens that the request's first admission found in the prefix cache of an own replica)
     """
 
     arrival_ps: npt.NDArray[np.int64]
@@ -97,6 +100,12 @@ class RequestLog:
     output_tokens: npt.NDArray[np.int32]
     preemptions: npt.NDArray[np.int32]
     attempts: npt.NDArray[np.int32]
+    cached_tokens: npt.NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
+
+    def __post_init__(self) -> None:
+        """A log without `cached_tokens` found nothing in a cache."""
+        if len(self.cached_tokens) != len(self.arrival_ps):
+            object.__setattr__(self, "cached_tokens", np.zeros(len(self.arrival_ps), np.int32))
 
     def __len__(self) -> int:
         return len(self.arrival_ps)
@@ -116,6 +125,7 @@ class TargetStats:
     waiting_peak: int = 0
     preemptions: int = 0
     computed_tokens: int = 0
+    cached_tokens: int = 0  # found in the prefix cache instead, at first and repeated admissions
     attempts: int = 0
     throttled: int = 0  # 429 answers
     billed_input_tokens: int = 0

@@ -45,19 +45,24 @@ def _check_work(state: PoolState, served: npt.NDArray[np.bool_]) -> None:
 
 
 def _check_blocks(state: PoolState) -> None:
-    for r, free in enumerate(state.replicas["free"].tolist()):
-        used = kernel.held_blocks(state.replicas, state.rows, r)
-        if free < 0 or used + free != state.pool.kv_blocks:
-            raise SimulationError(f"pool {state.pool.name}: replica {r}: {used} used + {free} free != {state.pool.kv_blocks} blocks")
+    """Blocks in use + cached + free = all, each kind counted one by one; `available` are the cached and the free ones."""
+    whole, name = state.pool.kv_blocks, state.pool.name
+    for r, (available, said) in enumerate(zip(state.replicas["free"].tolist(), state.replicas["cached"].tolist(), strict=True)):
+        used, cached = kernel.held_blocks(state.replicas, state.table, state.rows, state.links, r)
+        free = available - cached
+        if free < 0 or cached != said or used + cached + free != whole:
+            raise SimulationError(f"pool {name}: replica {r}: {used} used + {cached} cached + {free} free != {whole} blocks")
 
 
 def _check_tokens(state: PoolState, served: npt.NDArray[np.bool_]) -> None:
-    """Tokens computed = those that finished requests needed + those lost by preemption + those that running ones hold."""
+    """Tokens computed or found cached = those that finished requests needed + lost by preemption + held by running requests."""
     q, rows = state.replicas, state.rows
     done = served & (rows["status"] == Status.FINISHED)
     needed = int(rows["input"][done].sum(dtype=np.int64) + rows["output"][done].sum(dtype=np.int64)) - int(np.count_nonzero(done))
     lost = int(q["lost"].sum())
     held = int(q["context"].sum() + q["computed"][q["partial"] >= 0].sum() + q["completing"].sum())
     computed = int(q["computed_tokens"].sum())
-    if computed != needed + lost + held:
-        raise SimulationError(f"pool {state.pool.name}: {computed} tokens computed != {needed} needed + {lost} lost + {held} held")
+    hits = int(q["hits"].sum())
+    if computed + hits != needed + lost + held:
+        sides = f"{computed} tokens computed + {hits} cached != {needed} needed + {lost} lost + {held} held"
+        raise SimulationError(f"pool {state.pool.name}: {sides}")

@@ -9,15 +9,18 @@ from sim.streams import stream
 from sim.traffic.columns import Requests
 
 NO_TARGET = -1
-ROUTERS = ("least_outstanding", "round_robin")
+ROUTERS = ("least_outstanding", "round_robin", "session_affinity")
 WHOLE = 1 - 1e-9  # a row of shares that sums to this rejects nothing: the rest is rounding
 
 
-def targets_of(requests: Requests, shares: npt.NDArray[np.float64], seed: int) -> npt.NDArray[np.int16]:
+def targets_of(
+    requests: Requests, shares: npt.NDArray[np.float64], seed: int, whole_sessions: bool = False
+) -> npt.NDArray[np.int16]:
     """Target index of each request, drawn by the shares of its class; NO_TARGET for what is missing to 1.
 
     One uniform number per request, whatever the shares: when a share grows by x, only x of the requests change
-    their target, so that two plans are compared on nearly the same streams.
+    their target, so that two plans are compared on nearly the same streams. With `whole_sessions` the requests of a session
+    share one number, so that a conversation stays where its cached prefix is.
 
     >>> z = np.zeros(1000, np.int64)
     >>> requests = Requests(z, z.astype(np.int16), z.astype(np.int32), z.astype(np.int32), z, z.astype(np.int32))
@@ -26,6 +29,9 @@ def targets_of(requests: Requests, shares: npt.NDArray[np.float64], seed: int) -
     ([-1, 1, 2], True)
     """
     draws = stream(seed, "split").random(len(requests))
+    if whole_sessions:
+        rows = np.flatnonzero(requests.session_id >= 0)
+        draws[rows] = draws[rows][_first_of_session(requests.session_id[rows])]
     targets = np.full(len(requests), NO_TARGET, np.int16)
     for class_index, row in enumerate(shares):
         mask = requests.class_id == class_index
@@ -35,3 +41,9 @@ def targets_of(requests: Requests, shares: npt.NDArray[np.float64], seed: int) -
         chosen = np.searchsorted(edges, draws[mask], side="right")
         targets[mask] = np.where(chosen < len(row), chosen, NO_TARGET)
     return targets
+
+
+def _first_of_session(session_id: npt.NDArray[np.int64]) -> npt.NDArray[np.intp]:
+    """For each row the first row of the same session."""
+    _, first, number = np.unique(session_id, return_index=True, return_inverse=True)
+    return first[number]

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import simpy
 
 from sim.engine import kernel, layout
+from sim.engine.links import NO_LINKS, request_links
 from sim.engine.state import PoolState, request_rows
 from sim.fleet_records import Fleet, Pool, RequestLog, SimulationResult, Status, TargetStats
 from sim.laws import check_log, check_pool
@@ -51,12 +52,16 @@ class Run:
         self.offer_to, self.ended = offer_to, ended
         self.env = simpy.Environment(initial_time=0)
         self.rows = request_rows(requests)
-        self.targets = targets_of(requests, fleet.shares, seed)
+        affinity = fleet.router == "session_affinity"
+        self.targets = targets_of(requests, fleet.shares, seed, whole_sessions=affinity)
         self.ends: list[tuple[int, int, int, int, int]] = []  # request, first_ps, finish_ps, status, attempts
+        self.ended_at_once: list[npt.NDArray[np.int64]] = []  # the same as columns
         self.servers: list[PoolState | RelayServer] = []
+        links = request_links(requests) if affinity or _caches(fleet) else NO_LINKS
         for index, target in enumerate(fleet.targets):
             if isinstance(target, Pool):
-                self.servers.append(PoolState(target, self.rows, fleet.router == "round_robin"))
+                mine = links if affinity or target.limits.prefix_caching else NO_LINKS
+                self.servers.append(PoolState(target, self.rows, fleet.router, mine, fleet.affinity_slack))
             else:
                 self.servers.append(RelayServer(target, stream(seed, "relay", index)))
 
@@ -101,12 +106,16 @@ class Run:
         self.rows[i]["status"] = Status.REJECTED
         self.ended(i, now)
 
+    def _ends(self) -> npt.NDArray[np.int64]:
+        """[5, n] of `ends`: all requests that relays have ended."""
+        return np.concatenate([np.array(self.ends, np.int64).reshape(-1, 5).T, *self.ended_at_once], axis=1)
+
     def result(self, arrival_ps: npt.NDArray[np.int64], end_ps: int | None) -> SimulationResult:
         """Log and totals, every law checked; `arrival_ps` is -1 for requests that never came."""
         for server in self.servers:
             if isinstance(server, PoolState):
                 server.stop(end_ps)
-        log = _log(self.requests, arrival_ps, self.rows, self.targets, self.servers, self.ends)
+        log = _log(self.requests, arrival_ps, self.rows, self.targets, self.servers, self._ends())
         check_log(log, all_ended=end_ps is None)
         stop_ps = end_ps if end_ps is not None else int(max(log.finish_ps.max(initial=0), arrival_ps.max(initial=0)))
         arrived = (arrival_ps >= 0) & (arrival_ps <= stop_ps)
@@ -122,21 +131,28 @@ class Run:
         return SimulationResult(log, tuple(stats), stop_ps)
 
 
+def _caches(fleet: Fleet) -> bool:
+    return any(isinstance(target, Pool) and target.limits.prefix_caching for target in fleet.targets)
+
+
 def _log(
     requests: Requests,
     arrival_ps: npt.NDArray[np.int64],
     rows: npt.NDArray[Any],
     targets: npt.NDArray[np.int16],
     servers: list[PoolState | RelayServer],
-    ends: list[tuple[int, int, int, int, int]],
+    done: npt.NDArray[np.int64],
 ) -> RequestLog:
     shift_ps = np.array([s.shift_ps if isinstance(s, PoolState) else 0 for s in servers] + [0], np.int64)[targets]
     first_ps, finish_ps = (np.where(rows[name] >= 0, rows[name] + shift_ps, -1) for name in ("first", "finish"))
     status, attempts = rows["status"].copy(), (rows["replica"] >= 0).astype(np.int32)
-    if ends:
-        done = np.array(ends, np.int64).T
-        first_ps[done[0]], finish_ps[done[0]], status[done[0]], attempts[done[0]] = done[1:]
-        finish_ps[done[0]] = np.where(done[3] == Status.REJECTED, -1, done[2])
+    cached = np.zeros(len(rows), np.int32)
+    for index, server in enumerate(servers):
+        if isinstance(server, PoolState) and server.pool.limits.prefix_caching:
+            mine = np.flatnonzero(targets == index)
+            cached[mine] = np.maximum(server.links["hit"][mine], 0)
+    first_ps[done[0]], finish_ps[done[0]], status[done[0]], attempts[done[0]] = done[1:]
+    finish_ps[done[0]] = np.where(done[3] == Status.REJECTED, -1, done[2])
     return RequestLog(
         arrival_ps=arrival_ps,
         first_ps=first_ps,
@@ -149,4 +165,5 @@ def _log(
         output_tokens=requests.output_tokens,
         preemptions=rows["preemptions"].copy(),
         attempts=attempts,
+        cached_tokens=cached,
     )

@@ -168,7 +168,7 @@ def test_traffic_that_goes_back_in_time_is_refused() -> None:
 )
 def test_a_broken_law_is_an_error(array: str, field: str, match: str) -> None:
     rows = request_rows(make_requests([(0, 20, 5)]))
-    state = PoolState(make_pool(), rows, round_robin=False)
+    state = PoolState(make_pool(), rows)
     rows["replica"] = 0
     rows["status"], state.replicas["computed_tokens"] = Status.FINISHED, 24
     served = np.ones(1, np.bool_)

@@ -1,6 +1,7 @@
 """The batch of one replica: the heap of ends, the running list, the queue, and preemption.
 
-`q` is the replica's record, `w` its work row (histogram of 16, then the heap), `rows` the records of all requests.
+`q` is the replica's record, `w` its work row (histogram of 16, then the heap), `rows` the records of all requests, `links` those of the
+prefix cache.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from typing import Any
 
 from sim.engine.jit import compiled
 from sim.engine.layout import ENDED, FINISHED_STATUS, OUTSTANDING, ROW_BITS
+from sim.engine.prefix import leave, trim
 
 
 @compiled
@@ -89,8 +91,8 @@ def forget_decode(q: Any, w: Any, rows: Any, i: int) -> int:
 
 
 @compiled
-def _preempt_last(q: Any, w: Any, rows: Any) -> int:
-    """The last admitted row, moved to the front of the queue; its blocks are free."""
+def _preempt_last(q: Any, w: Any, table: Any, rows: Any, links: Any, r: int) -> int:
+    """The last admitted row, moved to the front of the queue; its blocks are available."""
     i = q.run_tail
     if i == q.partial:
         computed = q.computed
@@ -104,7 +106,7 @@ def _preempt_last(q: Any, w: Any, rows: Any) -> int:
         remove(w, q.decodes, at)
         computed = forget_decode(q, w, rows, i)
         blocks = (computed + 15) >> 4
-    q.free += blocks
+    q.free += leave(q, table, links, rows, r, i, computed, blocks)
     q.lost += computed
     unlink(q, rows, i)
     rows[i].next = q.wait_head
@@ -119,23 +121,24 @@ def _preempt_last(q: Any, w: Any, rows: Any) -> int:
 
 
 @compiled
-def take_scarce_blocks(q: Any, w: Any, rows: Any) -> None:
+def take_scarce_blocks(q: Any, w: Any, table: Any, rows: Any, links: Any, r: int) -> None:
     """Decodes take their next blocks, oldest first; the last admitted ones are preempted for them."""
     i = q.run_head
     while i >= 0:
         if i != q.partial and ((rows[i].offset + q.count) & 15) == 0:
             while q.free == 0:
-                if _preempt_last(q, w, rows) == i:
+                if _preempt_last(q, w, table, rows, links, r) == i:
                     return
             q.free -= 1
+            trim(q, links, q.free)
         i = rows[i].next
 
 
 @compiled
-def finish(front: Any, q: Any, table: Any, rows: Any, r: int, i: int, now: int, blocks: int) -> None:
-    """Row i leaves replica r at `now`; its blocks are free, and it heads the list of finished rows."""
+def finish(front: Any, q: Any, table: Any, rows: Any, links: Any, r: int, i: int, now: int, computed: int) -> None:
+    """Row i leaves replica r at `now`; its blocks are available, and it heads the list of finished rows."""
     rows[i].finish, rows[i].status = now, FINISHED_STATUS
-    q.free += blocks
+    q.free += leave(q, table, links, rows, r, i, computed, (computed + 15) >> 4)
     unlink(q, rows, i)
     front[OUTSTANDING, r] -= 1
     rows[i].next = table[ENDED]

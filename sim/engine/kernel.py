@@ -8,7 +8,8 @@ length has a closed form, so that a jump over them ends on the same picosecond a
     blocks      `histogram[offset mod 16]`: at step `count` the decodes with offset = -count (mod 16) need one block more
     queues      running (order of admission) and waiting are linked lists through the rows
 
-The parts: `layout` (indices of the arrays), `batch` (lists, heap, preemption), `step` (plan and end of a step), and here time and routing.
+The parts: `layout` (indices of the arrays), `batch` (lists, heap, preemption), `prefix` (what stays cached), `step` (plan and end
+of a step), and here time and routing.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import Any
 
 from sim.engine.jit import compiled
 from sim.engine.layout import (
+    CACHING,
     ENDED,
     ERROR,
     IDLE,
@@ -26,29 +28,35 @@ from sim.engine.layout import (
     NEXT,
     NO_LIMIT,
     OUTSTANDING,
+    PROMPTS,
     REJECTED_STATUS,
     ROUND_ROBIN,
+    ROUTER,
     RUN,
+    SESSION_AFFINITY,
+    SLACK,
     STEP,
+    SYSTEMS,
     WAKE,
     WATERMARK,
 )
+from sim.engine.prefix import blocks_wanted, trim
 from sim.engine.step import account, end_segment, plan, run_ps, steps_until
 
 REJECTED, FULL = -1, -2  # answers of `offer`
 
 
 @compiled
-def _advance(front: Any, replicas: Any, work: Any, table: Any, rows: Any, r: int, t: int) -> None:
+def _advance(front: Any, replicas: Any, work: Any, table: Any, rows: Any, links: Any, r: int, t: int) -> None:
     """All step ends of replica r before t have happened; the step that runs at t is planned."""
     q, w = replicas[r], work[r]
     while front[WAKE, r] < t and table[ERROR] == 0:
-        end_segment(front, q, w, table, rows, r)
-        plan(front, q, w, table, rows, r)
+        end_segment(front, q, w, table, rows, links, r)
+        plan(front, q, w, table, rows, links, r)
 
 
 @compiled
-def _enqueue(front: Any, q: Any, table: Any, rows: Any, r: int, t: int, i: int) -> None:
+def _enqueue(front: Any, q: Any, table: Any, rows: Any, links: Any, r: int, t: int, i: int) -> None:
     """Row i joins the queue of replica r at t; a run of decodes is cut at the first step end from which it could be admitted."""
     rows[i].replica, rows[i].next = r, -1
     if q.wait_tail >= 0:
@@ -67,7 +75,7 @@ def _enqueue(front: Any, q: Any, table: Any, rows: Any, r: int, t: int, i: int) 
         and q.waiting == 1
         and q.partial < 0
         and q.running < table[MAX_SEQS]
-        and (rows[i].input + 15) >> 4 <= q.free - table[WATERMARK]
+        and blocks_wanted(table, links, rows, r, i) <= q.free - table[WATERMARK]
     ):
         k = steps_until(table, q.decodes, q.context, q.planned, t - q.clock)
         if k < q.planned:
@@ -76,37 +84,53 @@ def _enqueue(front: Any, q: Any, table: Any, rows: Any, r: int, t: int, i: int) 
 
 
 @compiled
-def offer(front: Any, replicas: Any, work: Any, table: Any, rows: Any, t: int, i: int, limit: int) -> int:
+def _stay(front: Any, table: Any, links: Any, i: int, limit: int, best: int, least: int) -> int:
+    """The replica of the last turn of row i's session, unless it is overloaded or there is none: then `best`."""
+    session = links[i].session
+    if session < 0 or links[session].home < 0:
+        return best
+    home = links[session].home
+    load = front[OUTSTANDING, home]
+    overloaded = load >= limit or (load - least > table[SLACK] and 2 * load > 3 * least)
+    return best if overloaded else int(home)
+
+
+@compiled
+def offer(front: Any, replicas: Any, work: Any, table: Any, rows: Any, links: Any, t: int, i: int, limit: int) -> int:
     """Replica that takes row i at time t; REJECTED if it can never fit; FULL if all have `limit` open requests (nothing happens)."""
-    size = front.shape[1]
-    if table[ROUND_ROBIN] and limit == NO_LIMIT:
+    size, router = front.shape[1], table[ROUTER]
+    if router == ROUND_ROBIN and limit == NO_LIMIT:
         best = table[NEXT]
-        _advance(front, replicas, work, table, rows, best, t)
+        _advance(front, replicas, work, table, rows, links, best, t)
     else:
         best, least = 0, NEVER
         for r in range(size):
             if front[WAKE, r] < t:
-                _advance(front, replicas, work, table, rows, r, t)
+                _advance(front, replicas, work, table, rows, links, r, t)
             if front[OUTSTANDING, r] < least:
                 best, least = r, front[OUTSTANDING, r]
         if least >= limit:
             return FULL
-        if table[ROUND_ROBIN]:
+        if router == ROUND_ROBIN:
             best = table[NEXT]
-    if table[ROUND_ROBIN]:
+        elif router == SESSION_AFFINITY:
+            best = _stay(front, table, links, i, limit, best, least)
+    if router == ROUND_ROBIN:
         table[NEXT] = 0 if best + 1 == size else best + 1
     if (rows[i].input + rows[i].output + 14) >> 4 > table[KV_BLOCKS] - table[WATERMARK]:
         rows[i].status = REJECTED_STATUS
         return REJECTED
-    _enqueue(front, replicas[best], table, rows, best, t, i)
+    if router == SESSION_AFFINITY and links[i].session >= 0:
+        links[links[i].session].home = best
+    _enqueue(front, replicas[best], table, rows, links, best, t, i)
     return int(best)
 
 
 @compiled
-def offer_all(front: Any, replicas: Any, work: Any, table: Any, rows: Any, arrival_ps: Any, chosen: Any) -> None:
+def offer_all(front: Any, replicas: Any, work: Any, table: Any, rows: Any, links: Any, arrival_ps: Any, chosen: Any) -> None:
     """Rows `chosen`, in this order, arrive at `arrival_ps` (of their index)."""
     for i in chosen:
-        offer(front, replicas, work, table, rows, arrival_ps[i], i, NO_LIMIT)
+        offer(front, replicas, work, table, rows, links, arrival_ps[i], i, NO_LIMIT)
 
 
 @compiled
@@ -119,20 +143,20 @@ def next_wake(front: Any) -> int:
 
 
 @compiled
-def offer_watched(front: Any, replicas: Any, work: Any, table: Any, rows: Any, t: int, i: int, limit: int) -> int:
+def offer_watched(front: Any, replicas: Any, work: Any, table: Any, rows: Any, links: Any, t: int, i: int, limit: int) -> int:
     """`offer`, for callers that follow every change: the pool's next wake where the row was taken, else REJECTED or FULL."""
-    answer = offer(front, replicas, work, table, rows, t, i, limit)
+    answer = offer(front, replicas, work, table, rows, links, t, i, limit)
     return answer if answer < 0 else next_wake(front)
 
 
 @compiled
-def settle(front: Any, replicas: Any, work: Any, table: Any, rows: Any, t: int, ended: Any) -> tuple[int, int]:
+def settle(front: Any, replicas: Any, work: Any, table: Any, rows: Any, links: Any, t: int, ended: Any) -> tuple[int, int]:
     """All that ends at t or before has happened; `ended` begins with the rows that finished since the last call, in the order of
     replicas. Their number, and the pool's next wake.
     """
     for r in range(front.shape[1]):
         if front[WAKE, r] <= t:
-            _advance(front, replicas, work, table, rows, r, t + 1)
+            _advance(front, replicas, work, table, rows, links, r, t + 1)
     count, i = 0, table[ENDED]
     while i >= 0 and count < len(ended):
         ended[count] = i
@@ -145,10 +169,10 @@ def settle(front: Any, replicas: Any, work: Any, table: Any, rows: Any, t: int, 
 
 
 @compiled
-def stop(front: Any, replicas: Any, work: Any, table: Any, rows: Any, until: int) -> None:
+def stop(front: Any, replicas: Any, work: Any, table: Any, rows: Any, links: Any, until: int) -> None:
     """Everything that ends before `until` has happened (NEVER: all work is done); what still runs is accounted up to `until - 1`."""
     for r in range(front.shape[1]):
-        _advance(front, replicas, work, table, rows, r, until)
+        _advance(front, replicas, work, table, rows, links, r, until)
         q, w = replicas[r], work[r]
         if front[WAKE, r] == NEVER or q.kind == IDLE or until == NEVER:
             continue
@@ -157,10 +181,11 @@ def stop(front: Any, replicas: Any, work: Any, table: Any, rows: Any, until: int
             if k > 1:
                 q.planned = k - 1
                 front[WAKE, r] = q.clock + run_ps(table, q.decodes, q.context, k - 1)
-                end_segment(front, q, w, table, rows, r)
+                end_segment(front, q, w, table, rows, links, r)
                 q.planned = 1
                 front[WAKE, r] = q.clock + run_ps(table, q.decodes, q.context, 1)
             q.free -= w[-q.count & 15]
+            trim(q, links, q.free)
             q.kind = STEP
             q.tokens = q.decodes
         used = table[KV_BLOCKS] - q.free
@@ -168,8 +193,8 @@ def stop(front: Any, replicas: Any, work: Any, table: Any, rows: Any, until: int
 
 
 @compiled
-def held_blocks(replicas: Any, rows: Any, r: int) -> int:
-    """Blocks that the running sequences of replica r hold after `stop`, counted one by one (for the law, not for speed)."""
+def held_blocks(replicas: Any, table: Any, rows: Any, links: Any, r: int) -> tuple[int, int]:
+    """Blocks of replica r in use and cached after `stop`, counted one by one (for the law, not for speed)."""
     q = replicas[r]
     blocks, prefill, i = 0, False, q.run_head
     while i >= 0:
@@ -178,5 +203,14 @@ def held_blocks(replicas: Any, rows: Any, r: int) -> int:
             blocks += (rows[i].input + rows[i].generated + 15) >> 4
         else:
             blocks += (rows[i].offset + q.count + 1 + 15) >> 4
+        if table[CACHING] and links[i].pins > 0:
+            blocks -= links[i].system_blocks
         i = rows[i].next
-    return blocks
+    for c in range(table[PROMPTS] + r * table[SYSTEMS], table[PROMPTS] + (r + 1) * table[SYSTEMS]):
+        if links[c].pins > 0:
+            blocks += links[c].blocks
+    cached, e = 0, q.oldest
+    while e >= 0:
+        cached += links[e].blocks
+        e = links[e].next
+    return blocks, cached

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from sim.engine import kernel, layout
 from sim.engine.deployment import BLOCK_TOKENS
+from sim.engine.links import NO_LINKS, pool_links
 from sim.errors import SimulationError
 from sim.fleet_records import Pool, Status, TargetStats
 from sim.traffic.columns import Requests
@@ -27,9 +28,16 @@ _CLOCK = ("clock", "kind", "planned", "count")
 _DECODES = ("context", "decodes", "running", "waiting", "free")
 _PREFILL = ("partial", "computed", "chunk", "completing", "fresh", "tokens")
 _LISTS = ("run_head", "run_tail", "wait_head", "wait_tail")
-_TOTALS = ("steps", "busy_ps", "used_peak", "waiting_peak", "preemptions", "computed_tokens", "lost")
-_INTEGERS = (*_CLOCK, *_DECODES, *_PREFILL, *_LISTS, *_TOTALS)
+_TOTALS = ("steps", "busy_ps", "used_peak", "waiting_peak", "preemptions", "computed_tokens", "lost", "hits")
+_CACHE = ("oldest", "newest", "cached")
+_INTEGERS = (*_CLOCK, *_DECODES, *_PREFILL, *_LISTS, *_TOTALS, *_CACHE)
 REPLICA = np.dtype([*((name, np.int64) for name in _INTEGERS), ("running_ps", np.float64), ("used_ps", np.float64)])
+
+ROUTER_CODES = {
+    "least_outstanding": layout.LEAST_OUTSTANDING,
+    "round_robin": layout.ROUND_ROBIN,
+    "session_affinity": layout.SESSION_AFFINITY,
+}
 
 _LAW = {
     layout.NO_PROGRESS: "a step of a replica with work computes at least one token",
@@ -48,9 +56,17 @@ def request_rows(requests: Requests) -> npt.NDArray[Any]:
 
 class PoolState:
     """A pool in the kernel's form. Its clock is that of the clients' arrivals: tokenising and the network delay every request of
-    the pool by the same `shift_ps`, which is added to its first and last token afterwards."""
+    the pool by the same `shift_ps`, which is added to its first and last token afterwards. `links` is the template of
+    `sim.engine.links`, needed for a prefix cache and for session affinity."""
 
-    def __init__(self, pool: Pool, rows: npt.NDArray[Any], round_robin: bool) -> None:
+    def __init__(
+        self,
+        pool: Pool,
+        rows: npt.NDArray[Any],
+        router: str = "least_outstanding",
+        links: npt.NDArray[Any] = NO_LINKS,
+        affinity_slack: int = 0,
+    ) -> None:
         limits, cost = pool.limits, pool.cost
         self.pool, self.rows = pool, rows
         self.shift_ps = cost.request_ps + pool.network_ps
@@ -59,16 +75,20 @@ class PoolState:
         self.front[layout.WAKE] = layout.NEVER
         self.replicas = np.zeros(size, REPLICA)
         self.replicas["free"] = pool.kv_blocks
-        for name in ("partial", "fresh", *_LISTS):
+        for name in ("partial", "fresh", *_LISTS, "oldest", "newest"):
             self.replicas[name] = -1
         self.work = np.zeros((size, BLOCK_TOKENS + seqs), np.int64)
         self.watermark = int(limits.watermark * pool.kv_blocks)
         self.table = np.zeros(layout.HEADER + tokens + seqs + 2, np.int64)
+        self.links, systems = NO_LINKS, 0
+        if links is not NO_LINKS:
+            self.links, systems = pool_links(links, size)
         self.table[: layout.HEADER] = (
-            pool.kv_blocks, self.watermark, seqs, tokens, cost.sequence_ps, cost.pair_ps, cost.prefill_context_ps, round_robin, 0, 0, -1,
+            pool.kv_blocks, self.watermark, seqs, tokens, cost.sequence_ps, cost.pair_ps, cost.prefill_context_ps,
+            ROUTER_CODES[router], 0, 0, -1, limits.prefix_caching, len(rows), systems, affinity_slack,
         )  # fmt: skip
         self.table[layout.HEADER :] = np.concatenate([cost.base_ps[: tokens + 1], cost.context_ps[: seqs + 1]])
-        self.arrays = (self.front, self.replicas, self.work, self.table, self.rows)
+        self.arrays = (self.front, self.replicas, self.work, self.table, self.rows, self.links)
 
     def stop(self, end_ps: int | None) -> None:
         """Run to `end_ps` of the pool's clock inclusive, or until all work is done."""
@@ -93,4 +113,5 @@ class PoolState:
             waiting_peak=int(q["waiting_peak"].max()),
             preemptions=int(q["preemptions"].sum()),
             computed_tokens=int(q["computed_tokens"].sum()),
+            cached_tokens=int(q["hits"].sum()),
         )

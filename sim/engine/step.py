@@ -8,6 +8,7 @@ from typing import Any
 from sim.engine.batch import admit, finish, forget_decode, push, remove, take_scarce_blocks
 from sim.engine.jit import compiled
 from sim.engine.layout import (
+    CACHING,
     CLOCK_OVERFLOW,
     ERROR,
     HEADER,
@@ -29,6 +30,7 @@ from sim.engine.layout import (
     WAKE,
     WATERMARK,
 )
+from sim.engine.prefix import blocks_wanted, reuse, share_prompt, trim
 
 
 @compiled
@@ -96,7 +98,7 @@ def _set_segment(front: Any, q: Any, table: Any, r: int, kind: int, k: int, leng
 
 
 @compiled
-def plan(front: Any, q: Any, w: Any, table: Any, rows: Any, r: int) -> None:
+def plan(front: Any, q: Any, w: Any, table: Any, rows: Any, links: Any, r: int) -> None:
     """Build the next step, or run of equal decode steps, at `q.clock`."""
     q.fresh = -1
     if q.running == 0 and q.waiting == 0:
@@ -105,7 +107,7 @@ def plan(front: Any, q: Any, w: Any, table: Any, rows: Any, r: int) -> None:
         return
     need = w[-q.count & 15]
     if need > q.free:
-        take_scarce_blocks(q, w, rows)
+        take_scarce_blocks(q, w, table, rows, links, r)
         decodes = q.decodes
         if decodes == 0:
             table[ERROR] = NO_PROGRESS
@@ -114,6 +116,7 @@ def plan(front: Any, q: Any, w: Any, table: Any, rows: Any, r: int) -> None:
         return
     decodes, sequences, pairs, reads = q.decodes, q.decodes, 0, 0
     free = q.free - need
+    trim(q, links, free)
     budget = table[MAX_TOKENS] - decodes
     if q.partial >= 0 and budget > 0:
         i = q.partial
@@ -128,21 +131,27 @@ def plan(front: Any, q: Any, w: Any, table: Any, rows: Any, r: int) -> None:
             q.partial, q.completing = -1, q.computed
     while q.partial < 0 and budget > 0 and q.waiting > 0 and q.running < table[MAX_SEQS]:
         i = q.wait_head
-        target = rows[i].input + rows[i].generated
-        blocks = (target + 15) >> 4
+        blocks = blocks_wanted(table, links, rows, r, i)
         if blocks > free - (table[WATERMARK] if q.running > 0 else 0):
             break
         admit(q, rows, i)
         free -= blocks
-        c = min(target, budget)
-        pairs += c * (c + 1) // 2
-        reads += c
+        hit = 0
+        if table[CACHING]:
+            hit = reuse(q, table, links, rows, r, i)
+            trim(q, links, free)
+        left = rows[i].input + rows[i].generated - hit
+        c = min(left, budget)
+        pairs += c * hit + c * (c + 1) // 2
+        reads += hit + c
         budget -= c
         sequences += 1
         if q.fresh < 0:
             q.fresh = i
-        if c < target:
-            q.partial, q.computed, q.chunk = i, 0, c
+        if c < left:
+            q.partial, q.computed, q.chunk = i, hit, c
+        else:
+            q.completing += hit
     if q.fresh < 0:
         if decodes == 0:
             table[ERROR] = NO_PROGRESS
@@ -168,7 +177,7 @@ def account(q: Any, used_first: int, used_last: int, length_ps: int) -> None:
 
 
 @compiled
-def _end_prefills(front: Any, q: Any, w: Any, table: Any, rows: Any, r: int, now: int) -> None:
+def _end_prefills(front: Any, q: Any, w: Any, table: Any, rows: Any, links: Any, r: int, now: int) -> None:
     """Chunks of the step that ends now: a completed one yields a token and becomes a decode, or finishes."""
     i, q.completing = q.fresh, 0
     while i >= 0:
@@ -176,13 +185,15 @@ def _end_prefills(front: Any, q: Any, w: Any, table: Any, rows: Any, r: int, now
         if i == q.partial:
             q.computed += q.chunk
         else:
+            if table[CACHING]:
+                share_prompt(q, table, links, r, i)
             target = rows[i].input + rows[i].generated
             rows[i].generated += 1
             if rows[i].first < 0:
                 rows[i].first = now
             left = rows[i].output - rows[i].generated
             if left == 0:
-                finish(front, q, table, rows, r, i, now, (target + 15) >> 4)
+                finish(front, q, table, rows, links, r, i, now, target)
             else:
                 rows[i].offset, rows[i].end_step = target - q.count, q.count + left
                 w[rows[i].offset & 15] += 1
@@ -193,13 +204,14 @@ def _end_prefills(front: Any, q: Any, w: Any, table: Any, rows: Any, r: int, now
 
 
 @compiled
-def end_segment(front: Any, q: Any, w: Any, table: Any, rows: Any, r: int) -> None:
+def end_segment(front: Any, q: Any, w: Any, table: Any, rows: Any, links: Any, r: int) -> None:
     """Effects of the segment that ends at its wake time."""
     now, k = front[WAKE, r], q.planned
     if q.kind == RUN:
         used = table[KV_BLOCKS] - q.free
         first = used + w[-q.count & 15]
         q.free -= _run_blocks(w, q.count, q.decodes, k)
+        trim(q, links, q.free)
         account(q, first, table[KV_BLOCKS] - q.free, now - q.clock)
         q.computed_tokens += k * q.decodes
     elif q.kind == STEP:
@@ -215,6 +227,6 @@ def end_segment(front: Any, q: Any, w: Any, table: Any, rows: Any, r: int) -> No
         remove(w, q.decodes, 0)
         computed = forget_decode(q, w, rows, i)
         rows[i].generated = rows[i].output
-        finish(front, q, table, rows, r, i, now, (computed + 15) >> 4)
+        finish(front, q, table, rows, links, r, i, now, computed)
     if q.kind == STEP:
-        _end_prefills(front, q, w, table, rows, r, now)
+        _end_prefills(front, q, w, table, rows, links, r, now)

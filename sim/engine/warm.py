@@ -35,11 +35,11 @@ def warm_up(tell: Callable[[str], None]) -> float:
     limits, costs = EngineLimits(1, 1, kv_blocks=1), np.ones(2, np.int64)
     pool = Pool("warm-up", StepCost(costs, costs, 0, 0, 0, 0, True, {}), 1, limits, 1)
     request = Requests(np.zeros(1, np.int64), np.zeros(1, np.int16), one, one, np.full(1, -1, np.int64), one - 1)
-    state = PoolState(pool, request_rows(request), round_robin=False)
+    state = PoolState(pool, request_rows(request))
     kernel.offer(*state.arrays, 0, 0, 1)
     kernel.offer_all(*state.arrays, request.arrival_ps, np.zeros(0, np.int64))
     state.stop(None)
-    kernel.held_blocks(state.replicas, state.rows, 0)
+    kernel.held_blocks(state.replicas, state.table, state.rows, state.links, 0)
     taken_s = time.perf_counter() - start_s
     if not cached:
         tell(f"compiled in {taken_s:.0f} s")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,7 @@ class Requests:
     output_tokens   int32, >= 1, generated tokens
     session_id      int64, -1 where a request stands alone
     prefix_tokens   int32, leading input tokens that an earlier turn of the session (or the system prompt) also had
+    system_tokens   int32, leading ones of those that all requests of the class with the same `system_tokens` share; 0 unless given
     """
 
     arrival_ps: npt.NDArray[np.int64]
@@ -26,6 +27,12 @@ class Requests:
     output_tokens: npt.NDArray[np.int32]
     session_id: npt.NDArray[np.int64]
     prefix_tokens: npt.NDArray[np.int32]
+    system_tokens: npt.NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
+
+    def __post_init__(self) -> None:
+        """Requests that do not say so share no system prompt."""
+        if len(self.system_tokens) == 0:
+            object.__setattr__(self, "system_tokens", np.zeros(len(self.arrival_ps), np.int32))
 
     def __len__(self) -> int:
         return len(self.arrival_ps)

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sim.engine import step
+from sim.engine import layout, step
 from sim.engine.deployment import EngineLimits
 from sim.errors import SimulationError
 from sim.fleet import probe
@@ -105,8 +105,8 @@ def test_no_request_overtakes_a_head_that_does_not_fit() -> None:
 
 def test_a_jump_to_an_arrival_ends_on_the_step_that_single_steps_would_reach() -> None:
     cost = make_cost(base_ps=12_345_678_901, context_ps=218_453, sequence_ps=8_000_001)
-    table = np.concatenate([np.zeros(11, np.int64), cost.base_ps, cost.context_ps])
-    table[3], table[4] = 2048, cost.sequence_ps
+    table = np.concatenate([np.zeros(layout.HEADER, np.int64), cost.base_ps, cost.context_ps])
+    table[layout.MAX_TOKENS], table[layout.SEQUENCE_PS] = 2048, cost.sequence_ps
     rng = np.random.default_rng(5)
     for _ in range(300):
         decodes, context, k = int(rng.integers(1, 257)), int(rng.integers(1, 500_000)), int(rng.integers(1, 4000))

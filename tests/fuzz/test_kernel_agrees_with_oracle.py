@@ -15,13 +15,13 @@ from tests.oracle.fleet import simulate_plainly
 
 Answer = dict[str, list[int]]
 QUICK, CHUNK = 600, 50
-COLUMNS = ("first_ps", "finish_ps", "status", "target", "replica", "preemptions")
+COLUMNS = ("first_ps", "finish_ps", "status", "target", "replica", "preemptions", "cached_tokens")
 
 
 def kernel_answer(case: Case, event_per_arrival: bool) -> Answer:
     result = simulate(case.fleet, case.requests, seed=0, end_ps=case.end_ps, event_per_arrival=event_per_arrival)
     answer: Answer = {name: getattr(result.log, name).tolist() for name in COLUMNS}
-    for name in ("steps", "preemptions", "computed_tokens"):
+    for name in ("steps", "preemptions", "computed_tokens", "cached_tokens"):
         answer[f"{name} of targets"] = [getattr(stats, name) for stats in result.targets]
     return answer
 
@@ -32,6 +32,7 @@ def oracle_answer(case: Case, rules: Rules = THE_RULES) -> Answer:
     answer["steps of targets"] = log.steps
     answer["preemptions of targets"] = log.target_preemptions
     answer["computed_tokens of targets"] = log.computed_tokens
+    answer["cached_tokens of targets"] = log.target_cached_tokens
     return answer
 
 

@@ -1,7 +1,7 @@
 """One replica in the plainest way: one SimPy timeout per step, one object per request, lists walked from end to end.
 
 Written from docs/explanation/engine.md and the docstring of `StepCost` alone, to have something to compare the compiled kernel with.
-Slow on purpose: no jumps, no counters that a scan of a list could give. Without prefix caching.
+Slow on purpose: no jumps, no counters that a scan of a list could give. The prefix cache is in a file of its own.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import simpy
 
 from sim.engine.deployment import EngineLimits, StepCost
+from tests.oracle.prefix_cache import NO_PREFIX, THE_CACHE_RULES, CacheRules, Entry, Prefix, PrefixCache
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,7 @@ class Rules:
     overtaking: bool = False
     route_ties_to: str = "lowest"  # or "highest"
     watermark_rounds: str = "down"  # or "up"
+    cache: CacheRules = THE_CACHE_RULES
 
 
 THE_RULES = Rules()
@@ -46,6 +48,10 @@ class Sequence:
     first_ps: int = -1
     finish_ps: int = -1
     preemptions: int = 0
+    prefix: Prefix = NO_PREFIX
+    holds: bool = False  # its system prompt, in use on the replica
+    entry: Entry | None = None  # what it has left in the prefix cache
+    cached_tokens: int = -1  # found at its first admission
 
     def __post_init__(self) -> None:
         self.target = self.input_tokens
@@ -104,15 +110,39 @@ class Replica:
         self.used_block_ps = 0  # blocks in use, integrated over time
         self.running_ps = 0  # sequences running, integrated over time
         self.peak_blocks = 0
+        self.cache = PrefixCache(rules.cache) if limits.prefix_caching else None
         self.wake = env.event()
         env.process(self.run())
 
     @property
-    def free(self) -> int:
-        return self.kv_blocks - sum(seq.blocks for seq in self.running)
+    def used(self) -> int:
+        held = self.cache.held_blocks() if self.cache else 0
+        return held + sum(seq.blocks for seq in self.running)
+
+    @property
+    def available(self) -> int:
+        """Blocks that nobody uses: free ones, and cached ones, which are given up when they are needed."""
+        return self.kv_blocks - self.used
+
+    def take_block(self, seq: Sequence) -> None:
+        if self.cache and self.available == self.cache.cached:
+            self.cache.evict()
+        seq.blocks += 1
+
+    def leave(self, seq: Sequence) -> None:
+        """`seq` has stopped running; its blocks are free or cached."""
+        self.running.remove(seq)
+        if self.cache:
+            self.cache.leave(seq)
+        seq.blocks = 0
 
     def blocks_for(self, tokens: int) -> int:
         return -(-tokens // self.rules.block_tokens)
+
+    def blocks_wanted(self, seq: Sequence) -> int:
+        """Blocks that must be available for an admission; a system prompt in use is there already."""
+        held = self.cache is not None and self.cache.is_held(seq)
+        return self.blocks_for(seq.target) - (seq.prefix.system_blocks if held else 0)
 
     def can_ever_hold(self, seq: Sequence) -> bool:
         """Whether the last context of `seq` fits an empty replica."""
@@ -130,15 +160,15 @@ class Replica:
                 yield self.wake
             step = self.build()
             start = int(self.env.now)
-            self.peak_blocks = max(self.peak_blocks, self.kv_blocks - self.free)
+            self.peak_blocks = max(self.peak_blocks, self.used)
             yield self.env.timeout(step.duration_ps(self.cost))
             self.steps += 1
             lasted_ps = int(self.env.now) - start
             self.busy_ps += lasted_ps
-            self.used_block_ps += lasted_ps * (self.kv_blocks - self.free)
+            self.used_block_ps += lasted_ps * (self.used)
             self.running_ps += lasted_ps * len(self.running)
             self.apply(step)
-            assert self.free >= 0
+            assert self.available >= (self.cache.cached if self.cache else 0)
             assert all(not seq.is_partial for seq in self.running[:-1]), "only the last admitted sequence can be partial"
 
     def build(self) -> Step:
@@ -166,18 +196,17 @@ class Replica:
             if seq not in self.running:
                 continue  # preempted by an older one
             if (seq.computed + self.rules.decode_block_slack) % self.rules.block_tokens == 0:
-                while self.free == 0 and seq in self.running:
+                while self.available == 0 and seq in self.running:
                     self.preempt(self.running[-1 if self.rules.victim == "last admitted" else 0])
                 if seq not in self.running:
                     continue
-                seq.blocks += 1
+                self.take_block(seq)
             decodes.append(seq)
         return [seq for seq in decodes if seq in self.running]
 
     def preempt(self, seq: Sequence) -> None:
-        self.running.remove(seq)
         self.partial_preemptions += seq.is_partial
-        seq.blocks = 0
+        self.leave(seq)
         seq.computed = 0
         seq.target = seq.input_tokens + seq.generated
         seq.preemptions += 1
@@ -191,21 +220,24 @@ class Replica:
             if len(self.running) >= self.limits.max_num_seqs or budget <= 0:
                 break
             keep_free = self.watermark_blocks if self.running else 0
-            if self.blocks_for(seq.target) > self.free - keep_free:
+            if self.blocks_wanted(seq) > self.available - keep_free:
                 if self.rules.overtaking:
                     continue
                 break
             self.waiting.remove(seq)
             self.running.append(seq)
-            seq.blocks = self.blocks_for(seq.target)
-            c = min(seq.target, budget)
+            if self.cache:
+                self.cache.reuse(seq)
+            while seq.blocks < self.blocks_for(seq.target) - (seq.prefix.system_blocks if seq.holds else 0):
+                self.take_block(seq)
+            c = min(seq.target - seq.computed, budget)
             chunks.append((seq, c))
             budget -= c
         return chunks
 
     def apply(self, step: Step) -> None:
-        """The effects of a step, all at its end."""
-        for seq in step.decodes:
+        """The effects of a step, all at its end: decodes in the order of their index, then the chunks."""
+        for seq in sorted(step.decodes, key=lambda seq: seq.index):
             seq.computed += 1
             self.computed_tokens += 1
             self.generate(seq)
@@ -213,6 +245,8 @@ class Replica:
             seq.computed += c
             self.computed_tokens += c
             if seq.computed == seq.target:
+                if self.cache:
+                    self.cache.end_prefill(seq)
                 self.generate(seq)
 
     def generate(self, seq: Sequence) -> None:
@@ -222,6 +256,5 @@ class Replica:
             seq.first_ps = now
         if seq.generated == seq.output_tokens:
             seq.finish_ps = now
-            seq.blocks = 0
-            self.running.remove(seq)
+            self.leave(seq)
             self.on_finish(seq)

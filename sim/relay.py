@@ -16,6 +16,7 @@ patience): then TIMED_OUT; tokens that were streamed until then are billed. Outa
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 Done = Callable[[int, int, int, int], None]
 Floats = npt.NDArray[np.float64]
+Int64s = npt.NDArray[np.int64]
 
 BURST_S = 10.0
 BLOCK = 4096  # random numbers drawn at once: one numpy call per request would cost more than the request
@@ -119,6 +121,31 @@ class RelayServer:
             done(-1, int(env.now), int(Status.REJECTED), 0)
         else:
             self._attempt(env, call)
+
+    @property
+    def independent(self) -> bool:
+        """Whether no request can change what another one meets: no limit binds, and no error makes one come back."""
+        return self._rpm is None and self._tpm is None and self.endpoint.relay.error_share == 0.0
+
+    def count(self, requests: int, attempts: int) -> None:
+        """Adds requests that `stream_all` has served, or that were too long, to the totals."""
+        self._requests += requests
+        self._attempts += attempts
+
+    def stream_all(self, arrival_ps: Int64s, inputs: Int64s, outputs: Int64s) -> Int64s:
+        """[first_ps, finish_ps, status, attempts] of single attempts that are accepted: `_stream` for all of them, and their bill."""
+        draws = np.array(list(islice(self._latency, len(arrival_ps))), np.int64).reshape(-1, 2)
+        first_ps, token_ps = arrival_ps + self.endpoint.network_ps + draws[:, 0], draws[:, 1]
+        finish_ps = first_ps + (outputs - 1) * token_ps
+        deadline_ps = arrival_ps + self._deadline_ps
+        late = finish_ps > deadline_ps
+        partial = np.where(first_ps > deadline_ps, 0, 1 + (deadline_ps - first_ps) // np.maximum(token_ps, 1))
+        streamed = np.where(late, partial, outputs)
+        self._billed_input += int(inputs.sum())
+        self._billed_output += int(streamed.sum())
+        status = np.where(late, int(Status.TIMED_OUT), int(Status.FINISHED))
+        first_ps = np.where(late & (partial == 0), -1, first_ps)
+        return np.stack([first_ps, np.where(late, deadline_ps, finish_ps), status, np.ones_like(status)])
 
     def stats(self) -> TargetStats:
         """Totals so far."""

@@ -1,0 +1,59 @@
+"""The key: read from an environment variable or a file, and kept out of everything that is printed or written."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from sim.errors import InputError
+
+WINDOW = 8  # a piece of the key of this length or more is masked: endpoints echo shortened keys
+MASK = "[key]"
+NO_KEY = "none"  # the official client insists on a key; servers without one ignore it
+
+
+def read_key(environment_name: str | None, file: Path | None) -> str:
+    """The key; `NO_KEY` when neither source is named: a key is never sent that nobody asked to send. Raises InputError without its text."""
+    if environment_name is not None and file is not None:
+        raise InputError("--key-env and --key-file: give one of the two")
+    if environment_name is not None:
+        key = os.environ.get(environment_name, "").strip()
+        where = f"--key-env {environment_name if environment_name.isidentifier() else '...'}: the environment variable"
+    elif file is not None:
+        where = f"--key-file {file}: the file"
+        try:
+            key = file.read_text(encoding="utf-8").strip()
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError(f"--key-file {file}: cannot be read: {type(error).__name__}; write the path of a text file") from None
+    else:
+        return NO_KEY
+    if not key:
+        raise InputError(f"{where} is empty or not there; put the key in it")
+    if not key.isascii() or not key.isprintable() or any(c.isspace() for c in key):
+        raise InputError(f"{where} holds no key: spaces, line breaks or letters that no HTTP header may carry")
+    return key
+
+
+def redact(text: str, key: str) -> str:
+    """`text` in which every piece of `key` of 8 characters or more is masked.
+
+    >>> redact("Incorrect key: sk-abcdefghijkl.", "sk-abcdefghijkl"), redact("bad sk-abcdef***", "sk-abcdefghijkl")
+    ('Incorrect key: [key].', 'bad [key]***')
+    """
+    if key == NO_KEY:
+        return text
+    if len(key) <= WINDOW:
+        return text.replace(key, MASK)
+    windows = {key[at : at + WINDOW] for at in range(len(key) - WINDOW + 1)}
+    out, at = [], 0
+    while at < len(text):
+        if text[at : at + WINDOW] in windows:
+            end = at + WINDOW
+            while end < len(text) and text[end - WINDOW + 1 : end + 1] in windows:
+                end += 1
+            out.append(MASK)
+            at = end
+        else:
+            out.append(text[at])
+            at += 1
+    return "".join(out)

@@ -56,8 +56,7 @@ def serve_all(run: Run, server: PoolState | RelayServer, chosen: Int64s, end_ps:
     requests = run.requests
     if isinstance(server, RelayServer):
         if server.independent:
-            lengths = requests.input_tokens, requests.output_tokens
-            run.ended_at_once.append(submit_all(server, chosen, requests.arrival_ps, *lengths, end_ps))
+            run.ended_at_once.append(submit_all(server, chosen, requests, end_ps))
         return server.independent
     if server.pool.replicas > 0:
         kernel.offer_all(*server.arrays, requests.arrival_ps, chosen)

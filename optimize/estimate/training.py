@@ -29,6 +29,7 @@ from sim.engine.physics import peak_flops
 PRECISIONS = ("bf16", "fp16", "fp8")
 SCHEMA = "servemix.estimate.training/1"
 SEQUENCE = 4096
+LEAST_PARAMETERS = 1e6
 Json = dict[str, Any]
 
 
@@ -92,7 +93,9 @@ def read_run(options: Options, catalog: Catalog, **given: Any) -> Run | None:
         model = find_model(options, name, catalog)
     else:
         size = options.count("--params", params)
-        model = model_of_size(size) if size == size else None
+        if size < LEAST_PARAMETERS:
+            options.wrong("--params", f"{size:g} parameters are no language model; write at least {LEAST_PARAMETERS:g}")
+        model = None if options.problems else model_of_size(size)
     tokens = options.count("--tokens", given["tokens"])
     gpu = options.row("--gpu", given["gpu"], catalog.gpus)
     mfu = None if given["mfu"] is None else options.band("--mfu", given["mfu"])

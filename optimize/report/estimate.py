@@ -37,11 +37,12 @@ def figure(pair: Pair, unit: str) -> str:
     """A figure of a rule in the unit that people say it in.
 
     >>> figure((7.6e10, 9.6e10), "bytes"), figure((4.2e21, 4.2e21), "FLOP"), figure((1.0, 1.0), "requests")
-    ('76.0 .. 96.0 GB', '4.20e+21 FLOP', '1 requests')
+    ('76.0 .. 96.0 GB', '4.20e+21 FLOP', '1 request')
     """
     if unit == "bytes":
         return band((pair[0] / GB, pair[1] / GB), ",.1f", " GB")
-    return band(pair, ".2e" if unit == "FLOP" else ",.0f", f" {unit}")
+    word = "request" if unit == "requests" and pair == (1.0, 1.0) else unit
+    return band(pair, ".2e" if unit == "FLOP" else ",.0f", f" {word}")
 
 
 def check_currency(currency: str) -> str:
@@ -96,7 +97,7 @@ def render_training(e: TrainingEstimate, currency: str = "USD") -> str:
     rows = [
         ("work", f"{e.flops:.3g} FLOP in weights, {e.attention_flops:.3g} in attention ({e.attention_flops / e.flops:.1%})"),
         ("hours", f"{band(e.gpu_hours)} GPU-hours at MFU {band((e.mfu[1], e.mfu[0]), '.2f')}"),
-        ("time", f"{band(e.days, ',.1f')} days on {e.gpus} GPUs"),
+        ("time", f"{band(e.days, ',.1f')} days on {e.gpus} {'GPU' if e.gpus == 1 else 'GPUs'}"),
         ("memory", f"{total / GB:,.1f} GB with checkpointing; smallest that holds it sharded (ZeRO stage 3): {needed}"),
         ("", f"on {e.gpus}: {e.bytes_per_gpu / GB:,.1f} of {run.gpu.memory_bytes / GB:,.1f} GB on each, {fit}"),
         ("energy", f"{band(e.energy_kwh)} kWh at full board power; hosts and cooling not counted"),

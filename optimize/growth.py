@@ -16,13 +16,14 @@ from optimize.records import Floats, Ints, Plan, PoolTerms
 class Scaled:
     """A month of the plan's fleet at another demand.
 
-    hosts     [pools] most hosts that run in any slice;  short  ids of offers whose stock does not suffice
+    hosts     [pools] most hosts that run in any slice;  host_hours  [pools] paid;  short  ids of offers whose stock does not suffice
     """
 
     gpu_usd: float
     relay_usd: float
     fixed_usd: float
     hosts: tuple[int, ...]
+    host_hours: tuple[float, ...]
     short: tuple[str, ...]
 
     @property
@@ -45,19 +46,20 @@ class Scaling:
 
     def at(self, demand: float, gpu_price: float = 1.0, api_price: float = 1.0, load: float = 1.0) -> Scaled:
         """`load` scales what one request occupies on own GPUs (simulator error, longer answers); prices are factors on today's."""
-        plan, gpu_usd, most, short = self.plan, self.pool_rest_usd * gpu_price, [], []
+        plan, gpu_usd, most, paid, short = self.plan, self.pool_rest_usd * gpu_price, [], [], []
         by_offer: dict[str, int] = {}
         for p, terms in enumerate(plan.program.pools):
             hosts, billed = scaled_hosts(plan, p, demand * load)
             offer = terms.option.offer
             gpu_usd += hosts_usd(billed, plan.demand.weight_h, offer.usd_per_hour) * gpu_price
             most.append(int(hosts.max(initial=0)))
+            paid.append(float(billed @ plan.demand.weight_h))
             by_offer[offer.id] = by_offer.get(offer.id, 0) + most[-1]
         for terms in plan.program.pools:
             stock = terms.option.offer.stock
             if stock is not None and by_offer[terms.option.offer.id] > stock:
                 short.append(terms.option.offer.id)
-        return Scaled(gpu_usd, self.relay_usd * demand * api_price, self.fixed_usd, tuple(most), tuple(dict.fromkeys(short)))
+        return Scaled(gpu_usd, self.relay_usd * demand * api_price, self.fixed_usd, tuple(most), tuple(paid), tuple(dict.fromkeys(short)))
 
 
 def scaling(plan: Plan) -> Scaling:

@@ -29,6 +29,7 @@ class Month:
     credits_usd: float
     cumulative_usd: float
     hosts: tuple[int, ...]
+    host_hours: tuple[float, ...]
     short: tuple[str, ...]
     saved_usd: float | None
 
@@ -74,7 +75,7 @@ def horizon(plan: Plan) -> Horizon:
         parts = (month.gpu_usd, month.relay_usd, month.fixed_usd, once[m], bills[m] - paid[m], cumulative)
         label = month_after(start, m).isoformat()[:7]
         saved = None if other is None else other - month.usd
-        months.append(Month(label, demand, demand * today, *parts, month.hosts, month.short, saved))
+        months.append(Month(label, demand, demand * today, *parts, month.hosts, month.host_hours, month.short, saved))
     savings = [month.saved_usd for month in months if month.saved_usd is not None]
     payback = payback_months(once[0], savings) if savings else None
     return Horizon(tuple(months), _present(plan, paid), payback, _next_hosts(plan, months), _notes(plan, months))

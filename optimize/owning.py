@@ -1,0 +1,59 @@
+"""Own or rent, for each pool that the plan rents."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from optimize.growth import load_share
+from optimize.money.assumptions import finance_facts
+from optimize.money.ownership import OwnedMonth, OwnHost, owned_month, values_of, verdict
+from optimize.money.rent import hosts_usd
+from optimize.records import Plan, PoolTerms
+
+OWNED = "owned"
+
+
+@dataclass(frozen=True)
+class OwnOrRent:
+    """A rented pool and the own hosts that would replace it: as many as its busiest hour needs, paid for in every hour."""
+
+    pool: str
+    rent_usd: float
+    month: OwnedMonth | None  # None: no purchase price is known for this GPU
+    sentence: str
+
+
+def own_or_rent(plan: Plan) -> tuple[OwnOrRent, ...]:
+    """One row per pool that is rented, in the plan's order. Staff that the scenario gives is charged to each pool by its share of rent."""
+    rents = {p: _rent_usd(plan, p) for p in range(len(plan.program.pools)) if plan.solution.billed[p].any()}
+    rents = {p: usd for p, usd in rents.items() if plan.program.pools[p].option.offer.term != OWNED}
+    return tuple(_row(plan, p, usd, usd / total if (total := sum(rents.values())) else 0.0) for p, usd in rents.items())
+
+
+def _row(plan: Plan, p: int, rent_usd: float, share: float) -> OwnOrRent:
+    terms, finance = plan.program.pools[p], plan.scenario.finance
+    host = own_host(plan, terms)
+    if host is None:
+        words = f"no purchase price is known for {terms.option.offer.gpu}: write finance.gpu_purchase_usd.{terms.option.offer.gpu}"
+        return OwnOrRent(terms.option.id, rent_usd, None, words)
+    values = values_of(finance)
+    staff = values["staff_usd_per_month"]
+    if staff.value is not None:
+        values |= {"staff_usd_per_month": type(staff)(**{**vars(staff), "value": staff.value * share})}
+    month = owned_month(host, int(plan.solution.billed[p].max()), load_share(plan, p), values)
+    return OwnOrRent(terms.option.id, rent_usd, month, verdict(rent_usd, month))
+
+
+def own_host(plan: Plan, terms: PoolTerms) -> OwnHost | None:
+    """The host to buy in place of the offer: the scenario's price of its GPU, else the middle of what is quoted; None without either."""
+    offer, deployment = terms.option.offer, terms.option.deployment
+    gpu = deployment.gpu if deployment is not None else plan.scenario.catalog.gpus.get(offer.gpu)
+    price = plan.scenario.finance.gpu_purchase_usd.get(offer.gpu)
+    quoted = finance_facts().purchase.get(offer.gpu)
+    if price is None and quoted is not None:
+        price = quoted.middle
+    return None if price is None or gpu is None else OwnHost(offer.gpus, price, gpu.tdp_w)
+
+
+def _rent_usd(plan: Plan, p: int) -> float:
+    return hosts_usd(plan.solution.billed[p], plan.demand.weight_h, plan.program.pools[p].option.offer.usd_per_hour)

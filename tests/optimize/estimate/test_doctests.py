@@ -1,0 +1,17 @@
+"""Examples in the docstrings of `optimize.estimate` are true."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+
+import pytest
+
+WITH_EXAMPLES = ("adapters", "comparison", "flops", "quantities", "row", "rules", "subjects")
+
+
+@pytest.mark.parametrize("name", [*(f"optimize.estimate.{name}" for name in WITH_EXAMPLES), "optimize.report.estimate"])
+def test_examples_in_docstrings_run(name: str) -> None:
+    outcome = doctest.testmod(importlib.import_module(name))
+    assert outcome.attempted > 0
+    assert outcome.failed == 0

@@ -57,10 +57,10 @@ def relay_reason(relay: Relay, scenario: Scenario) -> str:
 
 
 def firmer_reason(relay: Relay, scenario: Scenario) -> str:
-    """Names a row of the same vendor and model with firmer evidence; of quote, contract and list only the best is planned with."""
+    """Names a row of the same vendor, model and weights with firmer evidence; of quote, contract and list only the best is planned with."""
     rank = GRADES.index(relay.grade)
     for other in scenario.relays:
-        same = other.vendor == relay.vendor and other.model == relay.model
+        same = (other.vendor, other.model, other.weights) == (relay.vendor, relay.model, relay.weights)
         firmer = relay.grade != "claimed" and same and GRADES.index(other.grade) < rank
         if firmer and not policy_reason((other.id, other.vendor), other.grade, scenario.policy):
             return f"{other.id} is the same product at a {other.grade} price, which is firmer than {relay.grade}"

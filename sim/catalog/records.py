@@ -126,6 +126,7 @@ class Relay:
     grade: str = "list"  # quote > contract > list > claimed
     note: str = ""
     kind: str = "chat"  # or "embedding"
+    weights: str = ""  # format in which it is served, where the host says so
     maker: bool = False  # the vendor made the model: its list is what other sellers are compared with
     next_price_on: str | None = None  # announced change of prices
     next_usd_per_mtok_input: float | None = None

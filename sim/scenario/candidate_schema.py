@@ -39,6 +39,8 @@ class OfferSpec(Keys):
     provider: Text | None = fact("who sells it")
     region: Text | None = fact("where it stands")
     residency: list[Text] | None = fact("regions whose data it may hold")
+    grade: Literal["quote", "contract", "list", "claimed"] | None = fact("how firm the price is; with a price of your own: quote")
+    lead_time_days: Amount | None = fact("order to first use", "days")
     note: Text | None = fact("for readers")
 
 
@@ -62,7 +64,7 @@ class RelaySpec(Keys):
     cache_min_prefix: Annotated[int, Field(ge=0, le=10**7)] | None = fact("shortest prefix that is cached", "tokens")
     error_share: Share | None = fact("part of calls that fail", "0..1")
     residency: list[Text] | None = fact("regions whose data it may hold")
-    grade: Literal["quote", "contract", "list", "claimed"] | None = fact("how firm the price is; new row: quote")
+    grade: Literal["quote", "contract", "list", "claimed"] | None = fact("how firm the price is; with a price of your own: quote")
     note: Text | None = fact("for readers")
 
 

@@ -82,7 +82,8 @@ def _own_hosts(problems: Problems, path: Path, each: dict[str, Any], catalog: Ca
     models = each.get("models")
     if each.get("self_hosted_only") is not True or not isinstance(models, list) or not catalog.models:
         return
-    named = [model for model in models if isinstance(model, str)]
+    names = [model.get("name") if isinstance(model, dict) else model for model in models]
+    named = [name for name in names if isinstance(name, str)]
     if named and len(named) == len(models) and not set(named) & set(catalog.models):
         problems.add((*path, "models"), f"none can be self-hosted; {nearest(named[0], catalog.models)}")
 

@@ -20,6 +20,7 @@ from sim.scenario.faults import add_faults
 from sim.scenario.fields import Known
 from sim.scenario.measured import read_measured_capacity
 from sim.scenario.override import apply_overrides
+from sim.scenario.own_models import config_files, with_own_models
 from sim.scenario.records import Scenario
 from sim.scenario.resolve import resolve
 from sim.scenario.schema import ScenarioSpec
@@ -42,6 +43,7 @@ def load_scenario(path: Path, overrides: Sequence[str] = (), seed: int | None = 
 
         catalog = load_catalog()
     problems = Problems(document)
+    catalog = with_own_models(problems, catalog, path.parent)
     spec = _validated(problems, catalog)
     crosscheck(problems, document.data, catalog)
     if spec is not None:
@@ -101,4 +103,6 @@ def _digest(document: Document, path: Path) -> str:
         text += read_text(path.parent / measured, "capacity")
     if data.get("calibration") is not None:
         text += read_text(path.parent / data["calibration"], "calibration")
+    for _, _, file in config_files(data, path.parent):
+        text += read_text(file, "config.json")
     return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()[:16]

@@ -13,6 +13,7 @@ from pydantic_core import PydanticUndefined
 from sim.scenario import schema, shapes
 from sim.scenario.candidate_schema import Candidates, OfferSpec, RelaySpec
 from sim.scenario.finance_schema import FinanceSpec
+from sim.scenario.model_schema import ModelUse, OwnModel
 
 SECTIONS: tuple[tuple[str, type[BaseModel]], ...] = (
     ("Top level", schema.ScenarioSpec),
@@ -20,8 +21,10 @@ SECTIONS: tuple[tuple[str, type[BaseModel]], ...] = (
     ("`traffic` at one rate", schema.RateTraffic),
     ("`traffic` from a log", schema.ReplayTraffic),
     ("`request_classes[]`", schema.ClassSpec),
+    ("`request_classes[].models[]`", ModelUse),
     ("`request_classes[].conversation`", schema.ConversationSpec),
     ("`request_classes[].slo`", schema.SloSpec),
+    ("`models[]`", OwnModel),
     ("`candidates`", Candidates),
     ("`candidates.offers[]`", OfferSpec),
     ("`candidates.relays[]`", RelaySpec),

@@ -22,6 +22,7 @@ from sim.scenario.records import (
     Scenario,
     Slo,
     SyntheticTraffic,
+    TokenFactor,
     Tokens,
 )
 from sim.scenario.schema import (
@@ -33,6 +34,7 @@ from sim.scenario.schema import (
     SloSpec,
     UserTraffic,
 )
+from sim.scenario.tokenizers import pool_factor_warnings, tokenizer_warnings
 
 WIDEST_STEADY_TTFT_SIGMA = 0.38  # of steady hosts in the llmperf leaderboard's raw data, December 2023
 
@@ -43,6 +45,7 @@ def resolve(spec: ScenarioSpec, catalog: Catalog, path: Path, seed: int, digest:
         resolve_offers(spec.candidates, catalog, path),
         resolve_relays(spec.candidates, catalog, path),
     )
+    classes = tuple(_request_class(each, spec.policy) for each in spec.request_classes)
     band = spec.policy.requests_per_user_band
     measured = spec.candidates.measured_capacity
     return Scenario(
@@ -52,7 +55,7 @@ def resolve(spec: ScenarioSpec, catalog: Catalog, path: Path, seed: int, digest:
         path=path,
         digest=digest,
         traffic=_traffic(spec.traffic, path.parent),
-        request_classes=tuple(_request_class(each, spec.policy) for each in spec.request_classes),
+        request_classes=classes,
         offers=offers,
         relays=relays,
         weights=tuple(dict.fromkeys(spec.candidates.weights)),
@@ -63,7 +66,11 @@ def resolve(spec: ScenarioSpec, catalog: Catalog, path: Path, seed: int, digest:
         catalog=catalog,
         requests_per_user_band=(band[0], band[1]) if band else None,
         engine=spec.engine.model_dump(exclude_none=True),
-        warnings=tuple(_warnings(spec, offers, relays)),
+        warnings=(
+            *_warnings(spec, classes, offers, relays),
+            *tokenizer_warnings(classes, catalog),
+            *(() if measured else pool_factor_warnings(classes, catalog)),
+        ),
         finance=_finance(spec.finance),
     )
 
@@ -88,7 +95,10 @@ def _request_class(spec: ClassSpec, policy: PolicySpec) -> RequestClass:
         input_tokens=cast("Tokens | None", spec.input_tokens),  # the validator has made laws of all forms
         conversation=Conversation(talk.system_prompt_tokens, cast(Tokens, talk.user_tokens), talk.history_cap_tokens) if talk else None,
         output_tokens=cast(Tokens, spec.output_tokens),
-        models=tuple(dict.fromkeys(spec.models)),
+        models=tuple(dict.fromkeys(each if isinstance(each, str) else each.name for each in spec.models)),
+        token_factors=tuple(
+            TokenFactor(each.name, each.input_token_factor, each.output_token_factor) for each in spec.models if not isinstance(each, str)
+        ),
         slo=_slos(spec.slo),
         data_residency=tuple(spec.data_residency or policy.data_residency),
         self_hosted_only=spec.self_hosted_only,
@@ -129,8 +139,10 @@ def _offer(spec: OfferSpec, catalog: Catalog, path: Path) -> Offer:
         given["residency"] = tuple(given["residency"])
     if spec.name in catalog.offers:
         row = catalog.offers[spec.name]
+        if "usd_per_hour" in given:
+            given.setdefault("grade", "quote")  # a price that the user writes is one that the user was given
         return replace(row, **given, source=_source(path, row.source)) if given else row
-    defaults: dict[str, Any] = {"provider": spec.name, "gpu": spec.name, "gpus": 1, "term": "on_demand"}
+    defaults: dict[str, Any] = {"provider": spec.name, "gpu": spec.name, "gpus": 1, "term": "on_demand", "grade": "quote"}
     return Offer(id=spec.name, source=_source(path), **(defaults | given))
 
 
@@ -149,6 +161,8 @@ def _relay(spec: RelaySpec, catalog: Catalog, path: Path) -> Relay:
         row = catalog.relays[spec.name]
         if not given:
             return row
+        if {"usd_per_mtok_input", "usd_per_mtok_output"} & set(given):
+            given.setdefault("grade", "quote")
         latency = {"ttft_p50_s", "ttft_sigma", "tokens_per_s", "tokens_sigma"} & set(given)
         latency_source = _source(path, row.latency_source) if latency else row.latency_source
         return replace(row, **given, source=_source(path, row.source), latency_source=latency_source)
@@ -168,7 +182,7 @@ def _source(path: Path, row: Source | None = None) -> Source:
     return Source(title=f"{path.name}, written by the user", date=row.date if row else "", note=note)
 
 
-def _warnings(spec: ScenarioSpec, offers: tuple[Offer, ...], relays: tuple[Relay, ...]) -> list[str]:
+def _warnings(spec: ScenarioSpec, classes: tuple[RequestClass, ...], offers: tuple[Offer, ...], relays: tuple[Relay, ...]) -> list[str]:
     """What is allowed but looks like a slip: patterns that match nothing, classes that nobody may serve."""
     names = [each for offer in offers for each in (offer.id, offer.provider)]
     names += [each for relay in relays for each in (relay.id, relay.vendor)]
@@ -178,7 +192,7 @@ def _warnings(spec: ScenarioSpec, offers: tuple[Offer, ...], relays: tuple[Relay
             if not any(fnmatchcase(name, pattern) for name in names):
                 found.append(f'policy.{key}: "{pattern}" matches no offer, relay, provider or vendor of this scenario')
     served = {relay.model for relay in relays}
-    for each in spec.request_classes:
+    for each in classes:
         if not offers and not served & set(each.models):
             found.append(f"request class {each.name}: no offer, and no relay serves {', '.join(each.models)}")
     return found

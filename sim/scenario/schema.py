@@ -13,7 +13,6 @@ from sim.scenario.fields import (
     CurrencyName,
     FileName,
     Keys,
-    ModelName,
     Name,
     Positive,
     Quantile,
@@ -26,6 +25,7 @@ from sim.scenario.fields import (
     wrong_alone,
 )
 from sim.scenario.finance_schema import FinanceSpec
+from sim.scenario.model_schema import ModelEntry, OwnModel
 from sim.scenario.shapes import load as load_shapes
 
 
@@ -127,7 +127,9 @@ class ClassSpec(Keys):
     input_tokens: TokenLaw | None = key("prompt length; or write `conversation`", "tokens", 500, default=None)
     conversation: ConversationSpec | None = key("a prompt that grows by turn; or write `input_tokens`", "", default=None)
     output_tokens: TokenLaw = key("answer length", "tokens", 200)
-    models: Annotated[list[ModelName], Field(min_length=1)] = key("models that may answer", "", ["llama-3.1-8b"])
+    models: Annotated[list[ModelEntry], Field(min_length=1)] = key(
+        "models that may answer: names, or mappings with token factors", "", ["llama-3.1-8b"]
+    )
     slo: SloSpec = key("the latency promise", "", {"ttft": {"p95": 1.0}}, default_factory=SloSpec)
     data_residency: list[Text] = key("regions that may hold the data; empty: anywhere", "", default_factory=list)
     self_hosted_only: bool = key("true: never sent to a relay", "", default=False)
@@ -186,6 +188,9 @@ class ScenarioSpec(Keys):
     seed: Annotated[int, Field(ge=0, le=2**31 - 1)] = key("of all random streams", "", default=1)
     traffic: Traffic = key("how many requests, and when", "", {"rate_rps": 5})
     request_classes: Annotated[list[ClassSpec], Field(min_length=1, max_length=64)] = key("kinds of requests", "", [])
+    models: Annotated[list[OwnModel], Field(max_length=64)] = key(
+        "models that the catalogue lacks, by their config.json", "", default_factory=list
+    )
     candidates: Candidates = key("what may be bought", "", default_factory=Candidates)
     budget: BudgetSpec = key("what may be spent", "", {"per_month": 60000})
     policy: PolicySpec = key("what the buyer allows", "", default_factory=PolicySpec)

@@ -14,7 +14,7 @@ from sim.engine.deployment import BLOCK_TOKENS, Deployment
 from sim.engine.memory import kv_blocks
 from sim.engine.step_cost import best_row, coefficients_of
 
-ROUNDS = 4  # of the fixed point between batch and time outside the engine; it moves less than 1e-3 after two
+ROUNDS = 3  # of both fixed points; they move less than 1e-3 after two
 KNEE_GAIN = 0.25  # what a doubling of the batch must bring
 
 
@@ -92,14 +92,31 @@ def _cycle(shape: physics.Shape, c: dict[str, float], budget: int, load: Load, b
     return steps, mixed * filling + (1 - mixed) * plain
 
 
-def knee_batch(deployment: Deployment, calibration: tuple[CalibrationRow, ...] | None, load: Load, largest: int) -> float:
-    """The largest batch up to `largest` at which the last doubling still brought a quarter more tokens per second.
+def ladder(largest: int) -> Floats:
+    """1, 2, 4 ... and `largest`.
 
-    Looked for among 1, 2, 4 ... and `largest`. Beyond it a doubling makes every user wait 1.6 times as long or more for the same
-    hardware's last few tokens; perfect scaling would be twice as many.
+    >>> ladder(5).tolist(), ladder(8).tolist()
+    ([1.0, 2.0, 4.0, 5.0], [1.0, 2.0, 4.0, 8.0])
     """
     steps = [2.0**k for k in range(int(math.log2(largest)) + 1)]
-    batches = np.array(steps if steps[-1] == largest else [*steps, float(largest)])
-    full, half = (rates(deployment, calibration, load, batch).tokens_per_s for batch in (batches, batches / 2))
-    worth = batches[full >= (1 + KNEE_GAIN) * half]
-    return float(worth.max(initial=1.0))
+    return np.array(steps if steps[-1] == largest else [*steps, float(largest)])
+
+
+def knee(whole: Floats, half: Floats) -> int:
+    """Index of the knee: the largest batch of a ladder at which the last doubling still brought a quarter more tokens per second.
+
+    `whole` are the rates of the batches, `half` those of half of each. Beyond the knee a doubling makes every user wait 1.6 times as
+    long or more for the last few tokens of the same hardware; perfect scaling would bring twice as many.
+
+    >>> knee(np.array([10.0, 19.0, 30.0, 33.0]), np.array([5.0, 10.0, 19.0, 30.0]))
+    2
+    """
+    worth = np.flatnonzero(whole >= (1 + KNEE_GAIN) * half)
+    return int(worth.max(initial=0))
+
+
+def knee_batch(deployment: Deployment, calibration: tuple[CalibrationRow, ...] | None, load: Load, largest: int) -> float:
+    """The batch of the knee, looked for up to `largest`."""
+    batches = ladder(largest)
+    found = rates(deployment, calibration, load, np.concatenate([batches, batches / 2])).tokens_per_s
+    return float(batches[knee(found[: len(batches)], found[len(batches) :])])

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from optimize.estimate.operating_point import Load, knee_batch, largest_safe_batch, rates
+from optimize.estimate.operating_point import Load, Rates, knee, ladder, largest_safe_batch, rates
 from optimize.estimate.rental import cheapest_host, cheapest_hosts
 from optimize.money.utilisation import always_on_usd, capacity_mtok, usd_per_mtok
 from sim.catalog.records import CalibrationRow, Catalog, Gpu, WeightFormat
@@ -142,9 +141,12 @@ def row_of(deployment: Deployment, question: Question, catalog: Catalog) -> Row:
     largest = largest_safe_batch(deployment, question.context)
     priced = cheapest_host(catalog, deployment.gpu.id, deployment.tensor_parallel)
     usd = None if priced is None else priced[1]
-    knee = knee_batch(deployment, calibration, load, largest)
-    single, at_knee = points_of(deployment, catalog, load, [1.0, knee], usd)
-    fleet = None if question.concurrency is None else fleet_of(deployment, catalog, load, question.concurrency, largest)
+    replicas = math.ceil((question.concurrency or 1) / largest)
+    batches = ladder(largest)
+    asked = np.concatenate([batches, batches / 2, [1.0, (question.concurrency or 1) / replicas]])
+    found = rates(deployment, calibration, load, asked)
+    at = knee(found.tokens_per_s[: len(batches)], found.tokens_per_s[len(batches) : 2 * len(batches)])
+    fleet = None if question.concurrency is None else fleet_of(deployment, catalog, load, replicas, found)
     row = best_row(deployment, calibration)
     calibrated = row is not None and row.points > 0 and row.gpu != "*"
     return Row(
@@ -152,8 +154,8 @@ def row_of(deployment: Deployment, question: Question, catalog: Catalog) -> Row:
         weight_bytes=weight_bytes(deployment.model, deployment.weights),
         kv_tokens=kv_blocks(deployment) * BLOCK_TOKENS,
         largest_batch=largest,
-        single=single,
-        knee=at_knee,
+        single=point_of(deployment, load, found, -2, usd),
+        knee=point_of(deployment, load, found, at, usd),
         fleet=fleet,
         offer=None if priced is None else priced[0].id,
         usd_per_hour=usd,
@@ -162,32 +164,28 @@ def row_of(deployment: Deployment, question: Question, catalog: Catalog) -> Row:
     )
 
 
-def fleet_of(deployment: Deployment, catalog: Catalog, load: Load, concurrency: int, largest: int) -> Fleet:
-    """As many replicas as hold `concurrency` open requests at full length, evenly loaded, on the cheapest whole hosts."""
-    replicas, size = math.ceil(concurrency / largest), deployment.tensor_parallel
+def fleet_of(deployment: Deployment, catalog: Catalog, load: Load, replicas: int, found: Rates) -> Fleet:
+    """`replicas` replicas, each with the load of the last entry of `found`, on the cheapest whole hosts."""
+    size = deployment.tensor_parallel
     rented = cheapest_hosts(catalog, deployment.gpu.id, size, replicas)
-    usd = None if rented is None else rented[2]
-    [point] = points_of(deployment, catalog, load, [concurrency / replicas], None if usd is None else usd / replicas)
-    return Fleet(replicas, replicas * size, point, None if rented is None else rented[0].id, 0 if rented is None else rented[1], usd)
+    if rented is None:
+        return Fleet(replicas, replicas * size, point_of(deployment, load, found, -1, None), None, 0, None)
+    offer, hosts, usd = rented
+    return Fleet(replicas, replicas * size, point_of(deployment, load, found, -1, usd / replicas), offer.id, hosts, usd)
 
 
-def points_of(deployment: Deployment, catalog: Catalog, load: Load, batches: Iterable[float], usd: float | None) -> list[Point]:
-    """One point per batch size."""
-    r = rates(deployment, catalog.calibration, load, np.array(list(batches), np.float64))
-    watts = deployment.gpu.tdp_w * deployment.tensor_parallel
-    rows = zip(r.batch.tolist(), r.tokens_per_s.tolist(), r.requests_per_s.tolist(), r.tpot_s.tolist(), strict=True)
-    return [
-        Point(
-            batch=batch,
-            tokens_per_s=tokens,
-            requests_per_s=requests,
-            tpot_s=tpot,
-            usd_per_mtok=None if usd is None else mtok_usd(usd, tokens),
-            usd_per_mtok_all=None if usd is None else mtok_usd(usd, requests * load.context_tokens),
-            energy_wh=watts / requests / WH_J,
-        )
-        for batch, tokens, requests, tpot in rows
-    ]
+def point_of(deployment: Deployment, load: Load, found: Rates, at: int, usd: float | None) -> Point:
+    """Entry `at` of `found` with money and energy; `usd` per hour of the replica."""
+    tokens, requests = float(found.tokens_per_s[at]), float(found.requests_per_s[at])
+    return Point(
+        batch=float(found.batch[at]),
+        tokens_per_s=tokens,
+        requests_per_s=requests,
+        tpot_s=float(found.tpot_s[at]),
+        usd_per_mtok=None if usd is None else mtok_usd(usd, tokens),
+        usd_per_mtok_all=None if usd is None else mtok_usd(usd, requests * load.context_tokens),
+        energy_wh=deployment.gpu.tdp_w * deployment.tensor_parallel / requests / WH_J,
+    )
 
 
 def mtok_usd(usd_per_hour: float, tokens_per_s: float) -> float:

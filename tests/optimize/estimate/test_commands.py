@@ -79,7 +79,7 @@ def test_a_contradiction_is_one_message_and_exit_code_2(capsys: pytest.CaptureFi
 
 
 def test_the_answer_comes_offline_in_about_a_second_of_a_fresh_interpreter() -> None:
-    """The fastest of three runs; proxies that lead nowhere would break anything that calls out."""
+    """CPU seconds, the best of at most three runs; proxies that lead nowhere would break anything that calls out."""
     environment = os.environ | {"http_proxy": "http://127.0.0.1:9", "https_proxy": "http://127.0.0.1:9"}
     spent = []
     for _ in range(3):
@@ -89,4 +89,6 @@ def test_the_answer_comes_offline_in_about_a_second_of_a_fresh_interpreter() -> 
         )
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         spent.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+        if spent[-1] < 1:
+            break
     assert min(spent) < 1.5, spent  # the promise is 1 s; half as much again for a loaded machine

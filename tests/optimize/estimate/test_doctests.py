@@ -7,7 +7,7 @@ import importlib
 
 import pytest
 
-WITH_EXAMPLES = ("adapters", "comparison", "flops", "quantities", "row", "rules", "subjects")
+WITH_EXAMPLES = ("adapters", "comparison", "flops", "operating_point", "quantities", "row", "rules", "subjects")
 
 
 @pytest.mark.parametrize("name", [*(f"optimize.estimate.{name}" for name in WITH_EXAMPLES), "optimize.report.estimate"])

@@ -1,134 +1,154 @@
-"""A budget that binds: each hour gets an allotment of it, found by a price on unserved demand."""
+"""A budget that binds: each hour gets an allotment of it, found by the linear relaxation; its shadow price gives the bound."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from optimize.money import HOUR_S, calls_usd
-from optimize.program.answer import Parts, no_parts, unserved_requests
-from optimize.program.build import build
+from optimize.money import HOUR_S
+from optimize.program.answer import Parts, spent_usd, unserved_requests
 from optimize.program.hours import Effort, solve_hour, solve_hours
-from optimize.program.model import View
-from optimize.program.routes import PoolRoute, relay_classes
-from optimize.program.solver import run
-from optimize.program.stages import Found, all_slices, base_usd, stage_one
+from optimize.program.month import Month, MonthPrices, prices_of
+from optimize.program.routes import PoolRoute
+from optimize.program.stages import Found, all_slices, beside, shared_bound, stage_one
 from optimize.records import Floats, ProgramInput
 
-STEPS = 6
-LEAST = 1e-2  # of the cheapest cost per request: at such a penalty nothing is worth serving
+KEEN = 1.5  # penalty of an hour inside its allotment, relative to what a request more costs everywhere
+ROUNDS = 4
+STEPS = 14
+LESS = 0.85  # penalty of a step over that of the step before
+SMALL_CHANGE = 1e-5  # of the budget: not worth another hour's solution
+FINE = 1e-9  # of the budget: kept free, so that rounding does not overspend
 
 
 def within_budget(problem: ProgramInput, routes: tuple[PoolRoute, ...], penalty: float, effort: Effort, budget_usd: float) -> Found:
     """The least cost plus penalty found inside the budget.
 
-    Base hosts come from stage one under the budget. Then a smaller penalty for unserved demand, the same in every hour, makes the hours
-    spend less; the largest one that keeps the budget (by bisection) gives a feasible answer; what is left goes, hour by hour, to
-    those that lack most. Bounds (Lagrangian): for each smaller penalty w and the bound b at it (of the hours; with base hosts, of
-    stage one) cost + penalty x lack >= (penalty / w) b - (penalty / w - 1) budget, and cost >= b - w lack for all that lack no more.
+    What hours share comes from stage one under the budget. Two ways to divide the rest, of which the better counts: the relaxation's
+    spending by hour as allotments; or a smaller penalty for unserved demand, the same in every hour, with which the hours spend less.
+    Bounds (Lagrangian): at the shadow price s of the budget, a lack of one request is worth w = penalty / (1 + s); with a bound b on
+    cost + w lack, cost + penalty lack >= (1 + s) b - s budget, and cost >= b - w lack for all that lack no more.
     """
-    base, _, outcome = stage_one(problem, routes, penalty, effort, budget_usd)
-    left = budget_usd - base_usd(problem, routes, base)
-    parts, rich = no_parts(problem), None
-    for route in routes:
-        if not route.elastic:
-            parts.hosts[route.index] = base.get(route.index, 0)
-    low, high = LEAST * cheapest_usd(problem, routes, penalty), penalty
-    lines: list[tuple[float, float]] = []
-    quick = replace(effort, prove=False)
-    for _ in range(STEPS):
-        middle = math.sqrt(low * high)
-        hours = solve_hours(problem, routes, base, middle, quick, served_first=False)
-        if hour_usd(problem, routes, hours.parts).sum() <= left:
-            low, parts = middle, hours.parts
-        else:
-            high, rich = middle, hours.parts
-        lines.append((middle, math.fsum(hours.bound)))
-    if rich is not None:
-        _swap_hours(problem, routes, parts, rich, left)
-    _spend_rest(problem, routes, base, parts, left, penalty, effort)
+    month, outcome = stage_one(problem, routes, penalty, effort, budget_usd)
+    prices = prices_of(problem, routes, penalty, budget_usd)
+    weak = penalty / (1.0 + prices.budget)
+    if prices.budget <= 0:
+        free = beside(problem, routes, month, prices, penalty, effort)
+        if spent_usd(problem, routes, free.parts) <= budget_usd:
+            return Found(free.parts, outcome.bound, "in two stages")
+    task = Task(problem, routes, month, prices, replace(effort, prove=False), budget_usd)
+    found = [parts for parts in (by_allotments(task, KEEN * weak), by_penalty(task, weak)) if parts is not None]
+    parts = min(found, key=lambda each: unserved_requests(problem, each)) if found else month.parts(problem)
     lack = unserved_requests(problem, parts)
-    if any(not route.elastic for route in routes):
-        weak = View(all_slices(problem), whole=False, penalty_usd=low)
-        relaxed = run(build(problem, weak, routes), effort.gap, effort.node_limit, effort.solver)
-        return Found(parts, outcome.bound, "by allotments", relaxed.bound - low * lack)
-    bound = max([outcome.bound, *(penalty / weak * usd - (penalty / weak - 1.0) * left for weak, usd in lines)])
-    return Found(parts, bound, "by allotments", max(usd - weak * lack for weak, usd in lines))
+    lower = stage_one(problem, routes, weak, effort, None)[1].bound
+    if spent_usd(problem, routes, parts) - (lower - weak * lack) > effort.gap * budget_usd:
+        lower = max(lower, shared_bound(problem, routes, prices, weak, effort)[0])
+    bound = max(outcome.bound, (1 + prices.budget) * lower - prices.budget * budget_usd)
+    return Found(parts, bound, "by allotments", lower - weak * lack)
 
 
-def cheapest_usd(problem: ProgramInput, routes: tuple[PoolRoute, ...], penalty: float) -> float:
-    """USD per request of the cheapest route at full use."""
-    usd = [penalty]
-    for route in routes:
-        for level, classes in zip(route.terms.levels, route.served, strict=True):
-            usd += [route.usd_per_hour * float(level.load[c]) / (route.per_host * HOUR_S) for c in classes]
-    for a, terms in enumerate(problem.relays):
-        usd += [float(terms.usd_per_request[c]) for c in relay_classes(problem, a)]
-    return max(min(usd), 1e-9 * penalty)
+@dataclass(frozen=True)
+class Task:
+    """Hours to be filled beside the decisions of a month, inside a budget."""
+
+    problem: ProgramInput
+    routes: tuple[PoolRoute, ...]
+    month: Month
+    prices: MonthPrices
+    effort: Effort
+    budget_usd: float
+
+    def spent_usd(self, parts: Parts) -> float:
+        return spent_usd(self.problem, self.routes, parts)
+
+    @property
+    def limit_usd(self) -> float:
+        return self.budget_usd * (1 - FINE)
 
 
-def hour_usd(problem: ProgramInput, routes: tuple[PoolRoute, ...], parts: Parts) -> Floats:
-    """[slices] money a month that each hour spends beside the base."""
-    weight_h, demand = problem.demand.weight_h, problem.demand.mean_rps
-    usd = np.zeros(len(weight_h))
-    for route in routes:
-        if route.elastic:
-            usd += parts.hosts[route.index] * weight_h * route.usd_per_hour
-    for a, terms in enumerate(problem.relays):
-        for t in all_slices(problem):
-            usd[t] += calls_usd((parts.calls[a] * demand)[:, [t]], terms.usd_per_request, weight_h[[t]])
-    return usd
+def by_allotments(task: Task, penalty: float) -> Parts | None:
+    """Hours inside allotments that sum to what the month leaves of the budget; smaller ones where starts or minimum payments overspend."""
+    left = task.limit_usd - task.spent_usd(task.month.parts(task.problem))
+    share = 1.0
+    for _ in range(ROUNDS):
+        parts = one_pass(task, penalty, share * max(0.0, left))
+        spent = task.spent_usd(parts)
+        if spent <= task.budget_usd:
+            return fill(task, penalty, parts)
+        share *= (task.budget_usd / spent) ** 2
+    return None
+
+
+def by_penalty(task: Task, weak: float) -> Parts | None:
+    """Hours at the largest of falling penalties that keeps the budget; then, while money lasts, hours as they are at the one before."""
+    rich = None
+    for step in range(STEPS):
+        penalty = weak * LESS**step
+        parts = solve_hours(task.problem, task.routes, task.month, task.prices, penalty, task.effort, served_first=False).parts
+        if task.spent_usd(parts) <= task.limit_usd:
+            return fill(task, KEEN * weak, parts if rich is None else swapped(task, parts, rich))
+        rich = parts
+    return None
+
+
+def swapped(task: Task, parts: Parts, richer: Parts) -> Parts:
+    """`parts` with hours of `richer`, those first that serve most requests per dollar more, while the budget holds."""
+    slices = all_slices(task.problem)
+    more = np.array([hour_usd(task.problem, task.routes, richer, t) - hour_usd(task.problem, task.routes, parts, t) for t in slices])
+    gain = hour_lack(task.problem, parts) - hour_lack(task.problem, richer)
+    for t in np.argsort(-gain / np.maximum(more, 1e-9), kind="stable"):
+        if gain[t] > 0:
+            trial = parts.copy()
+            for mine, theirs in zip(trial.hourly(), richer.hourly(), strict=True):
+                mine[..., t] = theirs[..., t]
+            if task.spent_usd(trial) <= task.limit_usd:
+                parts = trial
+    return parts
+
+
+def one_pass(task: Task, penalty: float, left: float) -> Parts:
+    """Hour by hour inside its part of `left`, in proportion to the relaxation's spending; what an hour leaves goes to the next."""
+    problem, month = task.problem, task.month
+    parts, total = month.parts(problem), float(month.spent_usd.sum())
+    volume = problem.demand.mean_rps.sum(axis=0) * problem.demand.weight_h
+    parted = month.spent_usd * (left / total) if total > 0 else volume * (left / max(volume.sum(), 1e-9))
+    carry = 0.0
+    for t in sorted(all_slices(problem), key=lambda t: (parted[t], t)):
+        view = month.view(task.routes, task.prices, t, penalty)
+        view = replace(view, budget_usd=max(0.0, float(parted[t]) + carry))
+        solve_hour(problem, task.routes, view, penalty, task.effort, parts)
+        carry += float(parted[t]) - hour_usd(problem, task.routes, parts, t)
+    return parts
+
+
+def fill(task: Task, penalty: float, parts: Parts) -> Parts:
+    """Hours that lack, those that lack most first: solved again with what they spend and all that is left."""
+    problem, routes = task.problem, task.routes
+    lack = hour_lack(problem, parts)
+    for t in sorted((int(t) for t in np.flatnonzero(lack > 0)), key=lambda t: (-lack[t], t)):
+        left = task.limit_usd - task.spent_usd(parts)
+        if left <= SMALL_CHANGE * task.budget_usd:
+            break
+        view = replace(task.month.view(routes, task.prices, t, penalty), budget_usd=hour_usd(problem, routes, parts, t) + left)
+        trial = parts.copy()
+        _, _, found = solve_hour(problem, routes, view, penalty, task.effort, trial)
+        if found and hour_lack(problem, trial)[t] < lack[t] and task.spent_usd(trial) <= task.budget_usd:
+            parts = trial
+    return parts
+
+
+def hour_usd(problem: ProgramInput, routes: tuple[PoolRoute, ...], parts: Parts, t: int) -> float:
+    """What hour `t` spends on elastic hosts and calls."""
+    weight_h = float(problem.demand.weight_h[t])
+    usd = math.fsum(float(parts.hosts[route.index, t]) * weight_h * route.usd_per_hour for route in routes if route.elastic)
+    calls = parts.calls[:, :, t] * problem.demand.mean_rps[:, t]
+    price = np.array([np.where(flow > 0, terms.usd_per_request, 0.0) for flow, terms in zip(calls, problem.relays, strict=True)])
+    return usd + float((calls * price).sum()) * HOUR_S * weight_h if len(calls) else usd
 
 
 def hour_lack(problem: ProgramInput, parts: Parts) -> Floats:
     """[slices] requests a month that go nowhere."""
     lack: Floats = (parts.unserved * problem.demand.mean_rps).sum(axis=0) * problem.demand.weight_h
     return lack
-
-
-def _swap_hours(problem: ProgramInput, routes: tuple[PoolRoute, ...], parts: Parts, richer: Parts, left: float) -> None:
-    """Takes hours from `richer` while money lasts, those first that serve most requests per dollar more."""
-    more = hour_usd(problem, routes, richer) - hour_usd(problem, routes, parts)
-    gain = hour_lack(problem, parts) - hour_lack(problem, richer)
-    spare = left - hour_usd(problem, routes, parts).sum()
-    order = np.argsort(-gain / np.maximum(more, 1e-9), kind="stable")
-    for t in order:
-        if gain[t] > 0 and more[t] <= spare:
-            copy_hour(parts, richer, int(t))
-            spare -= more[t]
-
-
-def copy_hour(parts: Parts, source: Parts, t: int) -> None:
-    """Copies one hour of `source`."""
-    for mine, theirs in (
-        (parts.hosts, source.hosts),
-        (parts.flow, source.flow),
-        (parts.calls, source.calls),
-        (parts.unserved, source.unserved),
-    ):
-        mine[..., t] = theirs[..., t]
-
-
-def _spend_rest(
-    problem: ProgramInput,
-    routes: tuple[PoolRoute, ...],
-    base: dict[int, int],
-    parts: Parts,
-    left: float,
-    penalty: float,
-    effort: Effort,
-) -> None:
-    """Hour by hour, those that lack most first: solve again with what the hour spends and all that is left as its allotment."""
-    fixed = {route.index: (base.get(route.index, 0),) * 2 for route in routes if not route.elastic}
-    free = dict.fromkeys(fixed, 0.0)
-    lack = hour_lack(problem, parts)
-    for t in sorted(np.flatnonzero(lack > 0), key=lambda t: (-lack[t], t)):
-        usd = hour_usd(problem, routes, parts)
-        allotment = left - (usd.sum() - usd[t])
-        view = View((int(t),), base=fixed, base_usd=free, budget_usd=max(0.0, allotment) * (1 - 1e-9))
-        trial = parts.copy()
-        _, _, found = solve_hour(problem, routes, view, penalty, effort, trial)
-        if found and hour_lack(problem, trial)[t] < lack[t] and hour_usd(problem, routes, trial).sum() <= left:
-            copy_hour(parts, trial, int(t))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from optimize.money import HOUR_S, plan_cost_usd
+from optimize.program.accounts import accounts
 from optimize.program.model import Model
 from optimize.program.routes import PoolRoute
 from optimize.records import Floats, Ints, ProgramInput, ProgramSolution
@@ -21,15 +22,23 @@ class Parts:
     """A solution that grows hour by hour; flows are shares of the demand of a class in an hour.
 
     hosts [pools, slices], flow [pools, classes, slices], calls [relays, classes, slices], unserved [classes, slices]
+    units [relays] provisioned units;  bought [relays] 1 where a tier is bought or the relay has none
     """
 
     hosts: Ints
     flow: Floats
     calls: Floats
     unserved: Floats
+    units: Ints
+    bought: Ints
 
     def copy(self) -> Parts:
-        return Parts(self.hosts.copy(), self.flow.copy(), self.calls.copy(), self.unserved.copy())
+        hosts, units, bought = self.hosts.copy(), self.units.copy(), self.bought.copy()
+        return Parts(hosts, self.flow.copy(), self.calls.copy(), self.unserved.copy(), units, bought)
+
+    def hourly(self) -> tuple[Ints, Floats, Floats, Floats]:
+        """The arrays that end in the hour."""
+        return self.hosts, self.flow, self.calls, self.unserved
 
 
 def no_parts(problem: ProgramInput) -> Parts:
@@ -41,7 +50,19 @@ def no_parts(problem: ProgramInput) -> Parts:
         np.zeros((pools, classes, slices)),
         np.zeros((relays, classes, slices)),
         (problem.demand.mean_rps > 0).astype(np.float64),
+        np.zeros(relays, dtype=np.int64),
+        first_tiers(problem),
     )
+
+
+def first_tiers(problem: ProgramInput) -> Ints:
+    """[relays] 1 for relays without tiers and for the cheapest tier of every account."""
+    bought: Ints = np.ones(len(problem.relays), dtype=np.int64)
+    for account in accounts(problem):
+        if account.chooses:
+            bought[list(account.members)] = 0
+            bought[account.members[int(np.argmin(account.least_usd))]] = 1
+    return bought
 
 
 def read(model: Model, parts: Parts) -> None:
@@ -59,6 +80,10 @@ def read(model: Model, parts: Parts) -> None:
     for (c, t), variable in model.unserved.items():
         value = _share(variable.varValue)
         parts.unserved[c, t] = value if value > 100 * NOTHING else 0.0
+    for a, variable in model.units.items():
+        parts.units[a] = round(variable.varValue or 0.0)
+    for a, variable in model.tier.items():
+        parts.bought[a] = round(variable.varValue or 0.0)
     for t in covered:
         dust = (parts.hosts[:, t] == 0)[:, None] & (parts.flow[:, :, t] < NO_HOST)
         parts.flow[:, :, t] = np.where(dust, 0.0, parts.flow[:, :, t])
@@ -78,23 +103,25 @@ def unserved_requests(problem: ProgramInput, parts: Parts) -> float:
     return float(((parts.unserved * problem.demand.mean_rps) @ problem.demand.weight_h).sum()) * HOUR_S
 
 
-def solution_of(
-    problem: ProgramInput, routes: tuple[PoolRoute, ...], parts: Parts, bound_usd: float, gap: float, solver: str
-) -> ProgramSolution:
-    """The record of a solution; `bound_usd` bounds its cost from below, fixed costs included.
+def spent_usd(problem: ProgramInput, routes: tuple[PoolRoute, ...], parts: Parts) -> float:
+    """Monthly cost of the parts, without fixed costs."""
+    return plan_cost_usd(problem, draft_of(problem, routes, parts)) - problem.fixed_usd
 
-    `status` is about proof: "optimal" or "gap_limit" only where the bound says so; "infeasible" where not all can be served.
-    Elastic pools without flow stand still; all others keep their hosts in every hour and pay for them.
-    """
+
+def draft_of(problem: ProgramInput, routes: tuple[PoolRoute, ...], parts: Parts) -> ProgramSolution:
+    """The solution without its cost. Pools without flow stand still, unless hosts without flow may be of use: in reserve, or booted."""
     elastic = {route.index for route in routes if route.elastic}
     hosts = parts.hosts.copy()
-    for p in elastic:
-        hosts[p, ~parts.flow[p].any(axis=0)] = 0
-    for p in range(len(hosts)):
-        if p not in elastic and not parts.flow[p].any():
+    kept = problem.relay_outage_reserve or problem.boot is not None
+    for p in range(len(hosts)) if not kept else ():
+        if p in elastic:
+            hosts[p, ~parts.flow[p].any(axis=0)] = 0
+        elif not parts.flow[p].any():
             hosts[p] = 0
     demand = problem.demand.mean_rps
-    draft = ProgramSolution(
+    contracts = any(terms.tiers or terms.units is not None for terms in problem.relays)
+    tiered = np.array([bool(terms.tiers) for terms in problem.relays], dtype=bool)
+    return ProgramSolution(
         hosts=hosts,
         billed=hosts.copy(),
         pool_flow=parts.flow * demand,
@@ -103,13 +130,25 @@ def solution_of(
         cost_usd=0.0,
         model_bound_usd=0.0,
         status="",
-        solver=solver,
+        solver="",
         gap=0.0,
+        relay_tier=np.where(tiered & (parts.bought > 0), 0, -1) if contracts else None,
+        relay_units=parts.units if contracts else None,
     )
+
+
+def solution_of(
+    problem: ProgramInput, routes: tuple[PoolRoute, ...], parts: Parts, bound_usd: float, gap: float, solver: str
+) -> ProgramSolution:
+    """The record of a solution; `bound_usd` bounds its cost from below, fixed costs included.
+
+    `status` is about proof: "optimal" or "gap_limit" only where the bound says so; "infeasible" where not all can be served.
+    """
+    draft = draft_of(problem, routes, parts)
     cost = plan_cost_usd(problem, draft)
     bound = min(max(bound_usd, problem.fixed_usd, 0.0), cost)
     left = (cost - bound) / cost if cost > 0 else 0.0
     status = "optimal" if left <= PROVEN else "gap_limit" if left <= gap * 1.001 + PROVEN else "node_limit"
     if parts.unserved.any():
         status = "infeasible"
-    return ProgramSolution(**{**draft.__dict__, "cost_usd": cost, "model_bound_usd": bound, "status": status, "gap": left})
+    return replace(draft, cost_usd=cost, model_bound_usd=bound, status=status, gap=left, solver=solver)

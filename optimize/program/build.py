@@ -2,22 +2,36 @@
 
 from __future__ import annotations
 
+import pulp
+
+from optimize.program.accounts import choice_rows, payment_rows, payment_variables
 from optimize.program.budget import budget_row
-from optimize.program.capacity import capacity_rows, running_rows
+from optimize.program.capacity import capacity_rows, linking_rows, running_rows
 from optimize.program.demand import demand_rows
 from optimize.program.model import Model, View, variables
 from optimize.program.relays import limit_rows, share_rows
+from optimize.program.reserve import reserve_rows
 from optimize.program.routes import PoolRoute
 from optimize.program.slo import miss_rows
+from optimize.program.spot import spot_rows
+from optimize.program.starts import start_rows
 from optimize.program.stock import stock_rows
+from optimize.program.units import unit_rows, unit_variables
+from optimize.program.vendors import vendor_rows
 from optimize.records import ProgramInput
 
-FAMILIES = (demand_rows, capacity_rows, running_rows, miss_rows, limit_rows, share_rows, stock_rows, budget_row)
+FAMILIES = (
+    *(demand_rows, capacity_rows, running_rows, linking_rows, miss_rows, limit_rows, share_rows, stock_rows),
+    *(spot_rows, vendor_rows, unit_rows, choice_rows, payment_rows, start_rows, reserve_rows, budget_row),
+)
 
 
 def build(problem: ProgramInput, view: View, routes: tuple[PoolRoute, ...]) -> Model:
-    """The program over the hours of `view`."""
+    """The program over the hours of `view`, objective included."""
     model = variables(problem, view, routes)
+    payment_variables(model)
+    unit_variables(model)
     for family in FAMILIES:
         family(model)
+    model.prob.setObjective(pulp.LpAffineExpression(model.money + model.extra + model.penalty))
     return model

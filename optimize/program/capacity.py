@@ -44,3 +44,20 @@ def running_rows(model: Model) -> None:
             name = f"{p}_{t}" if t >= 0 else f"{p}"
             model.add(f"running_{name}", [(hosts, 1.0), (on, -float(hosts.upBound))], pulp.LpConstraintLE, 0.0)
             model.add(f"least_{name}", [(hosts, 1.0), (on, -1.0 - route.spare)], pulp.LpConstraintGE, 0.0)
+
+
+def linking_rows(model: Model) -> None:
+    """Per switched pool p with several classes, class c and hour t: sum_j x_pjct <= on_pt.
+
+    Implied for whole numbers; in the relaxation it keeps a shared pool from running a little for one class only.
+    """
+    rows: dict[tuple[int, int, int], list[Pair]] = {}
+    by_index = {route.index: route for route in model.routes}
+    for (p, _, c, t), variable in model.flow.items():
+        route = by_index[p]
+        if route.switched and len(route.terms.option.classes) > 1:
+            rows.setdefault((p, c, t), []).append((variable, 1.0))
+    for (p, c, t), terms in rows.items():
+        on = model.on_of(by_index[p], t)
+        assert on is not None
+        model.add(f"linked_{p}_{c}_{t}", [*terms, (on, -1.0)], pulp.LpConstraintLE, 0.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from optimize.program.accounts import widened
 from optimize.program.answer import no_parts, read, unserved_requests
 from optimize.program.build import build
 from optimize.program.model import View
@@ -16,10 +17,11 @@ def fluid_bound_usd(problem: ProgramInput) -> float:
     Given the least loads that any batching allows, and no miss shares, it bounds every plan under the simulator. Where demand cannot
     all be served, it bounds the cost of serving the most. Hosts of offers that cannot follow the hour are divisible too.
     """
+    problem = widened(problem).problem
     routes = pool_routes(problem)
     penalty = penalty_usd(problem, routes)
     slices = tuple(range(len(problem.demand.slices)))
-    model = build(problem, View(slices, whole=False, penalty_usd=penalty), routes)
+    model = build(problem, View(slices, whole=False, penalty_usd=penalty, month=True), routes)
     outcome = run(model, 0.0, 0, relax=True)
     parts = no_parts(problem)
     read(model, parts)

@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 
 import pulp
 
-from optimize.program.answer import Parts, no_parts, read
+from optimize.program.answer import Parts, read
 from optimize.program.build import build
 from optimize.program.model import View
+from optimize.program.month import Month, MonthPrices
 from optimize.program.pricing import Prices, price_pools
 from optimize.program.routes import PoolRoute
 from optimize.program.solver import Outcome, run
@@ -34,7 +35,7 @@ class Hours:
     """All hours solved.
 
     parts      values, base hosts included
-    usd        [slices] money spent, base excluded;  objective, bound  [slices] in the view's objective
+    objective, bound  [slices] in the view's objective
     """
 
     parts: Parts
@@ -44,30 +45,41 @@ class Hours:
 
 
 def solve_hours(
-    problem: ProgramInput, routes: tuple[PoolRoute, ...], base: dict[int, int], penalty: float, effort: Effort, served_first: bool = True
+    problem: ProgramInput,
+    routes: tuple[PoolRoute, ...],
+    month: Month,
+    prices: MonthPrices,
+    penalty: float,
+    effort: Effort,
+    served_first: bool = True,
 ) -> Hours:
-    """The cheapest hours beside `base` hosts. With `served_first`, demand is left unserved only in hours that cannot serve all.
+    """The cheapest hours beside the decisions of `month`. With `served_first`, demand is left unserved only in hours that cannot serve all.
 
-    Hours with the same demand are solved once. Base hosts cost nothing here: they are paid already.
+    Hours with the same demand and prices are solved once. What is paid by the month costs nothing here.
     """
-    parts = no_parts(problem)
-    fixed = {route.index: (base.get(route.index, 0),) * 2 for route in routes if not route.elastic}
-    free = dict.fromkeys(fixed, 0.0)
+    parts = month.parts(problem)
     known: dict[bytes, tuple[int, float, float]] = {}
     objective, bound, proven = [], [], True
     for t, weight in enumerate(problem.demand.weight_h):
-        key = problem.demand.mean_rps[:, t].tobytes()
+        view = month.view(routes, prices, t, None if served_first else penalty)
+        key = problem.demand.mean_rps[:, t].tobytes() + hour_key(view)
         if key not in known:
-            view = View((t,), base=fixed, base_usd=free, penalty_usd=None if served_first else penalty)
             value, low, found = solve_hour(problem, routes, view, penalty, effort, parts)
             proven &= found
             known[key] = (t, value / weight, low / weight)
         twin, value, low = known[key]
-        for array in (parts.hosts, parts.flow, parts.calls, parts.unserved):
+        for array in parts.hourly():
             array[..., t] = array[..., twin]
         objective.append(value * weight)
         bound.append(low * weight)
     return Hours(parts, tuple(objective), tuple(bound), proven)
+
+
+def hour_key(view: View) -> bytes:
+    """What an hour is told beside its demand, as bytes: hours with the same key have the same answer, if their weights agree too."""
+    if not view.host_usd and not view.allotment:
+        return b""
+    return repr((view.slices, view.host_usd, view.allotment)).encode()
 
 
 def solve_hour(

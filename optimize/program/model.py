@@ -25,6 +25,11 @@ class View:
     base_usd     pool -> monthly USD per such host where it is not the full price (hours that share its price)
     budget_usd   limit on the cost of these hours, None for no limit
     penalty_usd  per unserved request, None: everything must be served
+    month        the rows that join hours are written: starts of hosts, payments of accounts
+    closed       relays that may not be called;  units  relay -> provisioned units at hand
+    unit_usd     relay -> USD per unit, tier_usd  relay -> USD for its tier: choices that hours share the price of
+    host_usd     (pool, slice) -> USD per host, call_usd  relay -> share of its prices: added to the objective only, in place of rows
+    allotment    account -> USD that these hours may pay it
     """
 
     slices: tuple[int, ...]
@@ -33,6 +38,14 @@ class View:
     base_usd: dict[int, float] = field(default_factory=dict)
     budget_usd: float | None = None
     penalty_usd: float | None = None
+    month: bool = False
+    closed: frozenset[int] = frozenset()
+    units: dict[int, int] = field(default_factory=dict)
+    unit_usd: dict[int, float] = field(default_factory=dict)
+    tier_usd: dict[int, float] = field(default_factory=dict)
+    host_usd: dict[tuple[int, int], float] = field(default_factory=dict)
+    call_usd: dict[int, float] = field(default_factory=dict)
+    allotment: dict[int, float] = field(default_factory=dict)
 
 
 @dataclass
@@ -43,7 +56,10 @@ class Model:
     on        (pool, slice) or (pool, -1) for a base pool -> runs at all; only for pools whose running has a price
     flow      (pool, level, class, slice) -> share of the class's demand in that hour
     calls     (relay, class, slice), unserved (class, slice): likewise
-    money     terms of the monthly cost in USD
+    units     relay -> provisioned units, any_units relay -> whether there are any;  tier  relay -> bought;  topup account -> USD
+    starts    (pool, slice) -> hosts that start
+    money     terms of the monthly cost in USD;  extra, penalty  further terms of the objective
+    calls_usd  terms of `money` for calls, by key
     """
 
     problem: ProgramInput
@@ -56,7 +72,15 @@ class Model:
     flow: dict[tuple[int, int, int, int], pulp.LpVariable] = field(default_factory=dict)
     calls: dict[tuple[int, int, int], pulp.LpVariable] = field(default_factory=dict)
     unserved: dict[tuple[int, int], pulp.LpVariable] = field(default_factory=dict)
+    units: dict[int, pulp.LpVariable] = field(default_factory=dict)
+    any_units: dict[int, pulp.LpVariable] = field(default_factory=dict)
+    tier: dict[int, pulp.LpVariable] = field(default_factory=dict)
+    topup: dict[int, pulp.LpVariable] = field(default_factory=dict)
+    starts: dict[tuple[int, int], pulp.LpVariable] = field(default_factory=dict)
     money: list[Pair] = field(default_factory=list)
+    extra: list[Pair] = field(default_factory=list)
+    penalty: list[Pair] = field(default_factory=list)
+    calls_usd: list[tuple[tuple[int, int, int], pulp.LpVariable, float]] = field(default_factory=list)
 
     def add(self, name: str, terms: Iterable[Pair], sense: int, rhs: float) -> None:
         """Adds one row; an empty row is left out."""
@@ -74,7 +98,7 @@ class Model:
 
 
 def variables(problem: ProgramInput, view: View, routes: tuple[PoolRoute, ...]) -> Model:
-    """An empty problem with every variable of the view, bounds from peak demand, and its objective.
+    """An empty problem with the variables of hosts and flows in the view, bounds from peak demand.
 
     Flows are shares of a class's demand in an hour, so that their bounds and the solver's tolerances mean the same at every rate.
     """
@@ -83,12 +107,12 @@ def variables(problem: ProgramInput, view: View, routes: tuple[PoolRoute, ...]) 
         _hosts(model, route)
         _flows(model, route)
     _calls(model)
-    penalty = _unserved(model) if view.penalty_usd is not None else []
-    model.prob.setObjective(pulp.LpAffineExpression(model.money + penalty))
+    if view.penalty_usd is not None:
+        _unserved(model)
     return model
 
 
-def _variable(model: Model, name: str, low: float, most: float, integer: bool) -> pulp.LpVariable:
+def add_variable(model: Model, name: str, low: float, most: float, integer: bool) -> pulp.LpVariable:
     return model.prob.add_variable(name, low, most, pulp.LpInteger if integer else pulp.LpContinuous)
 
 
@@ -98,21 +122,27 @@ def _hosts(model: Model, route: PoolRoute) -> None:
         least, most = view.base.get(p, (0, int(route.most.max())))
         if most <= 0:
             return
-        variable = _variable(model, f"base_{p}", least, most, True)
+        variable = add_variable(model, f"base_{p}", least, most, True)
         usd = view.base_usd.get(p, route.usd_per_hour * float(weight_h.sum()))
         model.base[p] = variable
         model.money.append((variable, usd))
         if route.switched:
-            model.on[p, -1] = _variable(model, f"on_{p}", int(least > 0), 1, True)
+            model.on[p, -1] = add_variable(model, f"on_{p}", int(least > 0), 1, True)
         return
     for t in view.slices:
         if route.most[t] <= 0:
             continue
-        variable = _variable(model, f"hosts_{p}_{t}", 0, int(route.most[t]), view.whole)
+        variable = add_variable(model, f"hosts_{p}_{t}", 0, int(route.most[t]), view.whole)
         model.hosts[p, t] = variable
         model.money.append((variable, route.usd_per_hour * float(weight_h[t])))
+        if (p, t) in view.host_usd:
+            model.extra.append((variable, view.host_usd[p, t]))
+        if view.month and route.boot_usd > 0:
+            assert model.problem.boot is not None
+            model.starts[p, t] = add_variable(model, f"starts_{p}_{t}", 0, int(route.most[t]), False)
+            model.money.append((model.starts[p, t], route.boot_usd * float(model.problem.boot.times[t])))
         if route.switched:
-            model.on[p, t] = _variable(model, f"on_{p}_{t}", 0, 1, view.whole)
+            model.on[p, t] = add_variable(model, f"on_{p}_{t}", 0, 1, view.whole)
 
 
 def _flows(model: Model, route: PoolRoute) -> None:
@@ -123,28 +153,30 @@ def _flows(model: Model, route: PoolRoute) -> None:
                 continue
             for c in classes:
                 if demand[c, t] > 0:
-                    model.flow[p, j, c, t] = _variable(model, f"x_{p}_{j}_{c}_{t}", 0, 1, False)
+                    model.flow[p, j, c, t] = add_variable(model, f"x_{p}_{j}_{c}_{t}", 0, 1, False)
 
 
 def _calls(model: Model) -> None:
     demand, weight_h = model.problem.demand.mean_rps, model.problem.demand.weight_h
     for a, terms in enumerate(model.problem.relays):
-        for c in relay_classes(model.problem, a):
+        for c in relay_classes(model.problem, a) if a not in model.view.closed else ():
             usd = float(terms.usd_per_request[c]) * HOUR_S
             for t in model.view.slices:
                 if demand[c, t] > 0:
-                    variable = _variable(model, f"y_{a}_{c}_{t}", 0, 1, False)
+                    variable = add_variable(model, f"y_{a}_{c}_{t}", 0, 1, False)
                     model.calls[a, c, t] = variable
-                    model.money.append((variable, usd * float(weight_h[t] * demand[c, t])))
+                    paid = usd * float(weight_h[t] * demand[c, t])
+                    model.money.append((variable, paid))
+                    model.calls_usd.append(((a, c, t), variable, paid))
+                    if model.view.call_usd.get(a):
+                        model.extra.append((variable, paid * model.view.call_usd[a]))
 
 
-def _unserved(model: Model) -> list[Pair]:
+def _unserved(model: Model) -> None:
     demand, weight_h = model.problem.demand.mean_rps, model.problem.demand.weight_h
     usd = (model.view.penalty_usd or 0.0) * HOUR_S
-    terms = []
     for t in model.view.slices:
         for c in np.flatnonzero(demand[:, t] > 0):
-            variable = _variable(model, f"z_{c}_{t}", 0, 1, False)
+            variable = add_variable(model, f"z_{c}_{t}", 0, 1, False)
             model.unserved[int(c), t] = variable
-            terms.append((variable, usd * float(weight_h[t] * demand[c, t])))
-    return terms
+            model.penalty.append((variable, usd * float(weight_h[t] * demand[c, t])))

@@ -10,7 +10,8 @@ from optimize.program.model import Model, Pair
 def limit_rows(model: Model) -> None:
     """Per relay a with hard limits and hour t, at the peak minute: sum_c 60 f d_ct y_act <= rpm_a and sum_c 60 f n_ac d_ct y_act <= tpm_a.
 
-    f = peak minute over hour mean, n_ac = tokens per request as counted against TPM. Limits that are negotiable are reported, not enforced.
+    f = peak minute over hour mean, n_ac = tokens per request as counted against TPM. Limits that are negotiable are reported, not
+    enforced; those of a spend tier hold if it is bought.
     """
     demand = model.problem.demand
     per_minute = 60.0 * demand.peak_factor
@@ -22,10 +23,20 @@ def limit_rows(model: Model) -> None:
         terms = model.problem.relays[a]
         if terms.relay.rpm is not None:
             requests: list[Pair] = [(v, rate / max(terms.relay.rpm, 1.0)) for v, _, rate in calls]
-            model.add(f"rpm_{a}_{t}", requests, pulp.LpConstraintLE, float(terms.relay.rpm > 0))
+            _limited(model, f"rpm_{a}_{t}", requests, a, terms.relay.rpm)
         if terms.relay.tpm is not None:
             tokens = [(v, rate * float(terms.tokens_per_request[c]) / max(terms.relay.tpm, 1.0)) for v, c, rate in calls]
-            model.add(f"tpm_{a}_{t}", tokens, pulp.LpConstraintLE, float(terms.relay.tpm > 0))
+            _limited(model, f"tpm_{a}_{t}", tokens, a, terms.relay.tpm)
+
+
+def _limited(model: Model, name: str, pairs: list[Pair], a: int, limit: float) -> None:
+    """sum <= 1 (0 without a limit above 0), times the tier binary where the relay is a tier."""
+    most = float(limit > 0)
+    bought = model.tier.get(a)
+    if bought is None:
+        model.add(name, pairs, pulp.LpConstraintLE, most)
+    else:
+        model.add(name, [*pairs, (bought, -most)], pulp.LpConstraintLE, 0.0)
 
 
 def share_rows(model: Model) -> None:

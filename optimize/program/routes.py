@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from optimize.money import HOUR_S
-from optimize.records import Ints, PoolTerms, ProgramInput
+from optimize.records import Ints, PoolOption, PoolTerms, ProgramInput
 
 
 @dataclass(frozen=True)
@@ -19,6 +19,7 @@ class PoolRoute:
     per_host   replicas' worth of load that one more host carries (slope * replicas per host)
     overhead   load that a running pool loses whatever its size: the intercept and, under N+1, one host
     served     per load level the classes with finite load
+    boot_usd   price of the boot of one host; 0 where starts are free or hosts never start
     most       [slices] hosts beyond which nothing is gained: all demand that the pool may serve, at its largest load; stock
     """
 
@@ -29,6 +30,7 @@ class PoolRoute:
     spare: int
     served: tuple[tuple[int, ...], ...]
     most: Ints
+    boot_usd: float = 0.0
 
     @property
     def elastic(self) -> bool:
@@ -54,7 +56,7 @@ def pool_route(problem: ProgramInput, p: int) -> PoolRoute | None:
     """Pool `p` as a route; None if it can carry nothing."""
     terms = problem.pools[p]
     option, demand = terms.option, problem.demand.mean_rps
-    per_host = terms.slope * option.replicas_per_host
+    per_host = terms.slope * option.replicas_per_host * spot_availability(problem, option)
     stock = option.offer.stock
     served = tuple(tuple(int(c) for c in option.classes if math.isfinite(level.load[c]) and demand[c].any()) for level in terms.levels)
     if per_host <= 0 or stock == 0 or not any(served):
@@ -69,7 +71,13 @@ def pool_route(problem: ProgramInput, p: int) -> PoolRoute | None:
     most = np.where(load > 0, most, 0)
     if stock is not None:
         most = np.minimum(most, stock)
-    return PoolRoute(p, terms, per_host, overhead + spare * per_host, spare, served, most.astype(np.int64))
+    boot_usd = option.offer.usd_per_hour * option.offer.boot_s / HOUR_S if problem.boot is not None and option.offer.elastic else 0.0
+    return PoolRoute(p, terms, per_host, overhead + spare * per_host, spare, served, most.astype(np.int64), boot_usd)
+
+
+def spot_availability(problem: ProgramInput, option: PoolOption) -> float:
+    """The part of its capacity that a host of this pool is counted with."""
+    return problem.spot.availability if problem.spot is not None and option.offer.term == "spot" else 1.0
 
 
 def relay_classes(problem: ProgramInput, a: int) -> tuple[int, ...]:
@@ -88,7 +96,7 @@ def penalty_usd(problem: ProgramInput, routes: tuple[PoolRoute, ...]) -> float:
         hours = 1.0 if route.elastic else 730.0 / float(problem.demand.weight_h.min())
         for level, classes in zip(route.terms.levels, route.served, strict=True):
             for c in classes:
-                dearest = max(dearest, hours * route.usd_per_hour * float(level.load[c]) / (route.per_host * HOUR_S))
+                dearest = max(dearest, (hours * route.usd_per_hour + route.boot_usd) * float(level.load[c]) / (route.per_host * HOUR_S))
     for a, terms in enumerate(problem.relays):
         dearest = max([dearest, *(float(terms.usd_per_request[c]) for c in relay_classes(problem, a))])
     return max(problem.unserved_usd_per_request, 10 * dearest)
@@ -97,13 +105,15 @@ def penalty_usd(problem: ProgramInput, routes: tuple[PoolRoute, ...]) -> float:
 def no_worse(problem: ProgramInput, one: PoolRoute, other: PoolRoute) -> bool:
     """Whether n hosts of `one` can do all that n hosts of `other` can, for every n, at no higher price.
 
-    Then leaving `other` out does not change the optimum. Needs: as elastic, no dearer, no scarcer, every class at no higher load
-    per capacity (checked at the fewest hosts that carry anything and in the limit of many: the ratio is monotone between) and no
-    higher miss share.
+    Then leaving `other` out does not change the optimum. Needs: as elastic, no dearer to run and to start, no scarcer, spot only for
+    spot, every class at no higher load per capacity (checked at the fewest hosts that carry anything and in the limit of many: the
+    ratio is monotone between) and no higher miss share.
     """
     if len(one.terms.levels) > 1 or len(other.terms.levels) > 1 or (other.elastic and not one.elastic):
         return False
     offer = one.terms.option.offer
+    if (offer.term == "spot") > (other.terms.option.offer.term == "spot") or one.boot_usd > other.boot_usd:
+        return False
     if one.usd_per_hour > other.usd_per_hour or not (offer.stock is None or offer == other.terms.option.offer):
         return False
     a, b = one.terms.levels[0], other.terms.levels[0]

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from optimize.program.accounts import narrowed, widened
 from optimize.program.allotment import within_budget
 from optimize.program.answer import solution_of, unserved_requests
 from optimize.program.hours import Effort
+from optimize.program.month import joined
 from optimize.program.routes import PoolRoute, penalty_usd, pool_routes, undominated
-from optimize.program.stages import Found, at_once, by_hour, in_two_stages
+from optimize.program.stages import Found, at_once, by_hour, in_two_stages, stage_one
 from optimize.records import ProgramInput, ProgramSolution
 
 SMALL = 300  # integers up to which one exact program is the fastest way
@@ -22,28 +24,35 @@ def solve(problem: ProgramInput, *, gap: float = 0.005, node_limit: int = NODE_L
     Everything is served if that is possible inside the budget; if not, cost plus penalty for unserved demand is least, and the budget
     still holds. `gap` is relative, `node_limit` is per solver call; the clock stops nothing, so equal input gives equal output.
     """
+    wide = widened(problem)
+    return narrowed(wide, problem, solve_wide(wide.problem, Effort(gap, node_limit, solver)))
+
+
+def solve_wide(problem: ProgramInput, effort: Effort) -> ProgramSolution:
+    """`solve` for a problem whose relays have one tier each."""
     routes = undominated(problem, pool_routes(problem))
-    effort = Effort(gap, node_limit, solver)
     penalty = penalty_usd(problem, routes)
-    budget = problem.budget_usd - problem.fixed_usd
-    small = integers(problem, routes) <= SMALL
 
     def record(found: Found) -> ProgramSolution:
         bound = max(found.bound - penalty * unserved_requests(problem, found.parts), found.cost_bound) + problem.fixed_usd
-        return solution_of(problem, routes, found.parts, bound, gap, f"{solver} {found.way}")
+        return solution_of(problem, routes, found.parts, bound, effort.gap, f"{effort.solver} {found.way}")
 
-    if all(route.elastic for route in routes):
+    budget = max(0.0, problem.budget_usd - problem.fixed_usd)
+    if not joined(problem, routes):
         found = by_hour(problem, routes, penalty, effort)
-    elif small:
-        found = at_once(problem, routes, penalty, effort, None)
+        solution = record(found)
+        if solution.model_bound_usd <= problem.budget_usd < solution.cost_usd:  # the gap may hide a plan inside the budget
+            solution = record(by_hour(problem, routes, penalty, replace(effort, gap=effort.gap * FINER)))
+    elif integers(problem, routes) <= SMALL:
+        solution = record(at_once(problem, routes, penalty, effort, None))
     else:
-        found = in_two_stages(problem, routes, penalty, effort)
-    solution = record(found)
-    if solution.model_bound_usd <= problem.budget_usd < solution.cost_usd and all(route.elastic for route in routes):
-        solution = record(by_hour(problem, routes, penalty, replace(effort, gap=gap * FINER)))  # the gap may hide a plan inside the budget
+        first = stage_one(problem, routes, penalty, effort, None)
+        if first[1].bound > budget:
+            return record(within_budget(problem, routes, penalty, effort, budget))  # nobody can serve all inside the budget
+        solution = record(in_two_stages(problem, routes, penalty, effort, first))
     if solution.cost_usd <= problem.budget_usd * (1 + 1e-9):
         return solution
-    budget = max(0.0, problem.budget_usd - problem.fixed_usd)
+    small = integers(problem, routes) <= SMALL
     return record((at_once if small else within_budget)(problem, routes, penalty, effort, budget))
 
 

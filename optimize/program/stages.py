@@ -5,15 +5,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
-import numpy as np
-
-from optimize.program.answer import Parts, no_parts, read
+from optimize.program.answer import Parts, no_parts, read, spent_usd, unserved_requests
 from optimize.program.build import build
-from optimize.program.hours import Effort, Hours, solve_hour, solve_hours
+from optimize.program.hours import Effort, solve_hour, solve_hours
 from optimize.program.model import Model, View
+from optimize.program.month import Month, MonthPrices, month_of, prices_of
 from optimize.program.routes import PoolRoute
 from optimize.program.solver import Outcome, run
-from optimize.records import Floats, ProgramInput
+from optimize.records import ProgramInput
 
 TRIALS = 12  # bases tried where the gap stays
 PATIENCE = 5  # of these in a row without a better one
@@ -33,11 +32,11 @@ class Found:
 
 
 @dataclass(frozen=True)
-class Base:
-    """Base hosts by pool, the hours beside them, and cost plus penalty of the whole."""
+class Tried:
+    """Decisions of a month, the hours beside them, and cost plus penalty of the whole."""
 
-    counts: dict[int, int]
-    hours: Hours
+    month: Month
+    parts: Parts
     usd: float
 
 
@@ -58,7 +57,7 @@ def served_first(problem: ProgramInput, routes: tuple[PoolRoute, ...], view: Vie
 
 def at_once(problem: ProgramInput, routes: tuple[PoolRoute, ...], penalty: float, effort: Effort, budget_usd: float | None) -> Found:
     """The whole program in one solver call."""
-    view = View(all_slices(problem), budget_usd=budget_usd)
+    view = View(all_slices(problem), budget_usd=budget_usd, month=True)
     model, outcome = served_first(problem, routes, view, penalty, effort)
     parts = no_parts(problem)
     if outcome.found:
@@ -67,70 +66,79 @@ def at_once(problem: ProgramInput, routes: tuple[PoolRoute, ...], penalty: float
 
 
 def by_hour(problem: ProgramInput, routes: tuple[PoolRoute, ...], penalty: float, effort: Effort) -> Found:
-    """Only elastic offers, no budget: the hours are separate programs and their bounds add up."""
-    hours = solve_hours(problem, routes, {}, penalty, effort)
+    """No row joins hours and no budget: they are separate programs and their bounds add up."""
+    hours = solve_hours(problem, routes, Month({}), MonthPrices(), penalty, effort)
     return Found(hours.parts, math.fsum(hours.bound), "by hour")
 
 
 def stage_one(
     problem: ProgramInput, routes: tuple[PoolRoute, ...], penalty: float, effort: Effort, budget_usd: float | None
-) -> tuple[dict[int, int], Model, Outcome]:
-    """Base hosts as whole numbers while the hosts of each hour are divisible: a relaxation, so its bound bounds the program."""
-    view = View(all_slices(problem), whole=False, budget_usd=budget_usd)
+) -> tuple[Month, Outcome]:
+    """What hours share, as whole numbers, while the hosts of each hour are divisible: a relaxation, so its bound bounds the program."""
+    view = View(all_slices(problem), whole=False, budget_usd=budget_usd, month=True)
     model, outcome = served_first(problem, routes, view, penalty, effort)
-    base = {p: round(v.varValue or 0.0) for p, v in model.base.items()} if outcome.found else {}
-    return base, model, outcome
+    return (month_of(model) if outcome.found else Month({})), outcome
 
 
-def in_two_stages(problem: ProgramInput, routes: tuple[PoolRoute, ...], penalty: float, effort: Effort) -> Found:
-    """Base hosts from the relaxation, then each hour beside them.
+def in_two_stages(
+    problem: ProgramInput, routes: tuple[PoolRoute, ...], penalty: float, effort: Effort, first: tuple[Month, Outcome]
+) -> Found:
+    """What hours share from the relaxation (`first`), then each hour beside it.
 
-    If the gap stays, hours that share the base's price give a better bound and say which other bases to try.
+    If the gap stays, hours that share the prices of the month give a better bound and say which other bases to try.
     """
-    base, _, outcome = stage_one(problem, routes, penalty, effort, None)
-    hours, total = beside(problem, routes, base, penalty, effort)
-    bound = outcome.bound
-    if total - bound <= effort.gap * total:
-        return Found(hours.parts, bound, "in two stages")
-    shared, wished = shared_prices(problem, routes, penalty, effort)
-    bound = max(bound, shared)
-    start = Base(base, hours, total)
-    best = descend(problem, routes, penalty, effort, start, wished, bound / (1 - effort.gap))
-    return Found(best.hours.parts, bound, "in two stages")
+    month, outcome = first
+    priced = hours_need_prices(problem, routes)
+    prices = prices_of(problem, routes, penalty) if priced else MonthPrices()
+    start = beside(problem, routes, month, prices, penalty, effort)
+    if start.usd - outcome.bound <= effort.gap * start.usd:
+        return Found(start.parts, outcome.bound, "in two stages")
+    prices = prices if priced else prices_of(problem, routes, penalty)
+    lower, wished = shared_bound(problem, routes, prices, penalty, effort)
+    bound = max(outcome.bound, lower)
+    best = descend(problem, routes, prices, penalty, effort, start, wished, bound / (1 - effort.gap))
+    return Found(best.parts, bound, "in two stages")
+
+
+def hours_need_prices(problem: ProgramInput, routes: tuple[PoolRoute, ...]) -> bool:
+    """Whether hours are blind without prices: starts and payments reach them in no other way."""
+    paid = any(terms.tiers or terms.committed_usd > 0 or terms.spend_cap_usd is not None for terms in problem.relays)
+    return paid or any(route.boot_usd > 0 for route in routes)
 
 
 def descend(
     problem: ProgramInput,
     routes: tuple[PoolRoute, ...],
+    prices: MonthPrices,
     penalty: float,
     effort: Effort,
-    start: Base,
+    start: Tried,
     wished: dict[int, float],
     enough_usd: float,
-) -> Base:
+) -> Tried:
     """The best of `start`, the base that the hours wish for, none, and neighbours: a host more, a host less, one exchanged for another.
 
     Only pools that some hour wishes for are added. Stops at `enough_usd`, after TRIALS bases, or after PATIENCE in a row that are no
     better; each costs one solution of all hours, without proof: the bound does not come from here.
     """
     quick = replace(effort, prove=False)
-    best, seen, vain = start, {held(start.counts)}, 0
+    best, seen, vain = start, {held(start.month.base)}, 0
     queue = [dict.fromkeys(wished, 0)]
     counts = {p: round(n) for p, n in wished.items()}
     for _ in range(TRIALS):
         while held(counts) in seen:
             if not queue:
-                queue = [each for each in neighbours(best.counts, wished) if held(each) not in seen]
+                queue = [each for each in neighbours(best.month.base, wished) if held(each) not in seen]
             if not queue:
                 return best
             counts = queue.pop(0)
         if best.usd <= enough_usd or vain == PATIENCE:
             break
         seen.add(held(counts))
-        hours, usd = beside(problem, routes, counts, penalty, quick)
+        tried = beside(problem, routes, replace(start.month, base=counts), prices, penalty, quick)
         vain += 1
-        if usd < best.usd * (1 - 1e-9):
-            best, vain = Base(counts, hours, usd), 0
+        if tried.usd < best.usd * (1 - 1e-9):
+            best, vain = tried, 0
             queue = queue if len(seen) == 2 else []  # none at all is tried in any case; after that, neighbours of the better base
     return best
 
@@ -151,52 +159,26 @@ def neighbours(counts: dict[int, int], wished: dict[int, float]) -> list[dict[in
 
 
 def beside(
-    problem: ProgramInput, routes: tuple[PoolRoute, ...], base: dict[int, int], penalty: float, effort: Effort
-) -> tuple[Hours, float]:
-    """All hours beside `base`, and cost plus penalty of the whole."""
-    hours = solve_hours(problem, routes, base, penalty, effort)
-    return hours, math.fsum(hours.objective) + base_usd(problem, routes, base)
+    problem: ProgramInput, routes: tuple[PoolRoute, ...], month: Month, prices: MonthPrices, penalty: float, effort: Effort
+) -> Tried:
+    """All hours beside the decisions of `month`, and cost plus penalty of the whole."""
+    parts = solve_hours(problem, routes, month, prices, penalty, effort).parts
+    usd = spent_usd(problem, routes, parts) + penalty * unserved_requests(problem, parts)
+    return Tried(month, parts, usd)
 
 
-def base_usd(problem: ProgramInput, routes: tuple[PoolRoute, ...], base: dict[int, int]) -> float:
-    """Monthly cost of the base hosts."""
-    hours = float(problem.demand.weight_h.sum())
-    return math.fsum(base.get(route.index, 0) * route.usd_per_hour * hours for route in routes if not route.elastic)
-
-
-def shared_prices(problem: ProgramInput, routes: tuple[PoolRoute, ...], penalty: float, effort: Effort) -> tuple[float, dict[int, float]]:
+def shared_bound(
+    problem: ProgramInput, routes: tuple[PoolRoute, ...], prices: MonthPrices, penalty: float, effort: Effort
+) -> tuple[float, dict[int, float]]:
     """A lower bound in which elastic hosts are whole, and the base hosts that its hours wish for on average.
 
-    Lagrangian relaxation of "the base is the same in every hour": every hour buys its own base hosts at its share of their monthly
-    price. The shares of a pool sum to its price, so the bound holds for any shares; those used are what a host is worth in each hour
-    to the linear relaxation (duals of the capacity rows).
+    Lagrangian relaxation of the rows that join hours: every hour buys its own base hosts, units and tiers at its share of their
+    monthly price, and pays `prices` in place of the rows of starts and payments. The bound holds for any such prices.
     """
-    shares = price_shares(problem, routes, penalty)
-    parts, total = no_parts(problem), []
+    parts, total = no_parts(problem), [prices.constant]
     for t in all_slices(problem):
-        view = View((t,), base_usd={p: float(usd[t]) for p, usd in shares.items()}, penalty_usd=penalty)
-        _, bound, _ = solve_hour(problem, routes, view, penalty, effort, parts)
+        _, bound, _ = solve_hour(problem, routes, prices.view(t, penalty), penalty, effort, parts)
         total.append(bound)
     weight_h = problem.demand.weight_h
-    wished = {p: float(parts.hosts[p] @ weight_h / weight_h.sum()) for p in shares}
+    wished = {p: float(parts.hosts[p] @ weight_h / weight_h.sum()) for p in prices.base_usd}
     return math.fsum(total), wished
-
-
-def price_shares(problem: ProgramInput, routes: tuple[PoolRoute, ...], penalty: float) -> dict[int, Floats]:
-    """Pool -> [slices] USD of its monthly price that each hour carries."""
-    view = View(all_slices(problem), whole=False, penalty_usd=penalty)
-    model = build(problem, view, routes)
-    run(model, 0.0, 0, relax=True)
-    rows = model.prob._constraints
-    weight_h = problem.demand.weight_h
-    shares = {}
-    for route in routes:
-        if route.elastic:
-            continue
-        price = route.usd_per_hour * float(weight_h.sum())
-        names = [f"capacity_{route.index}_{t}" for t in all_slices(problem)]
-        worth = np.array([max(0.0, -float(rows[name].pi)) * route.per_host if name in rows else 0.0 for name in names])
-        if worth.sum() > price:
-            worth *= price / worth.sum()
-        shares[route.index] = worth + (price - worth.sum()) * weight_h / weight_h.sum()
-    return shares

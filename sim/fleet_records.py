@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sim.catalog.records import Relay
+from sim.catalog.relay_records import RetryPolicy as RetryPolicy
 from sim.engine.deployment import EngineLimits, StepCost
 
 
@@ -32,16 +33,6 @@ class Pool:
     limits: EngineLimits
     replicas: int
     network_ps: int = 0
-
-
-@dataclass(frozen=True)
-class RetryPolicy:
-    """Exponential back-off with full jitter: wait uniform(0, min(max_wait, base * 2**attempt))."""
-
-    attempts: int = 4
-    base_s: float = 0.5
-    max_wait_s: float = 8.0
-    timeout_s: float = 600.0
 
 
 @dataclass(frozen=True)
@@ -113,7 +104,7 @@ class RequestLog:
 
 @dataclass(frozen=True)
 class TargetStats:
-    """Totals of one target over the run. Shares are 0..1; for a relay only `requests`, `attempts`, `throttled` and tokens are set."""
+    """Totals of one target over the run. Shares are 0..1; for a relay only `requests` and what follows `attempts` are set."""
 
     name: str
     requests: int
@@ -128,8 +119,14 @@ class TargetStats:
     cached_tokens: int = 0  # found in the prefix cache instead, at first and repeated admissions
     attempts: int = 0
     throttled: int = 0  # 429 answers
+    errors: int = 0  # server errors before a token
+    unreachable: int = 0  # attempts in an outage
+    cut: int = 0  # answers that broke off: torn, cut by an outage, or given up before the first token
+    failed_over: int = 0  # requests that this relay failed and another target took over
     billed_input_tokens: int = 0
     billed_output_tokens: int = 0
+    lost_input_tokens: int = 0  # billed for attempts that did not end in a whole answer
+    lost_output_tokens: int = 0
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from sim.catalog.relay_records import Outages, RelayLatency, RetryPolicy
+
 
 @dataclass(frozen=True)
 class Source:
@@ -146,6 +148,10 @@ class Relay:
     unit_output_weight: float | None = None  # input tokens that one output token counts as
     unit_minimum: int | None = None  # least units that can be bought
     unit_term: str = ""  # on_demand, reserved_1m, reserved_1y
+    latency: RelayLatency | None = None  # measured; in place of ttft_* and tokens_*
+    torn_share: float = 0.0  # part of answers that break off in the middle: billed, and asked for again
+    outages: Outages | None = None
+    retry: RetryPolicy | None = None  # of the clients of this relay; None: the default
 
 
 @dataclass(frozen=True)

@@ -17,10 +17,12 @@ from optimize.measured import measured_terms
 from optimize.money import cost_lines
 from optimize.program.fluid import fluid_bound_usd
 from optimize.records import Dropped, Plan, PoolOption
+from optimize.relay_facts import claim_flags, dated_warnings
 from optimize.relay_terms import relay_terms
 from optimize.search import Market, Restriction, Settled, Tell, prove, settle, slim_down
 from optimize.store import CapacityStore, default_folder
 from optimize.verify import HOLD_OUT_SEEDS, HourEvidence, verification
+from sim.catalog.records import Catalog
 from sim.engine.deployment import StepCost
 from sim.engine.step_cost import step_cost
 from sim.engine.warm import warm_up
@@ -119,7 +121,7 @@ def assemble(
         *log_notes(scenario),
         *notes,
         *hours_left_out(settled),
-        *relay_warnings(settled),
+        *relay_warnings(settled, scenario.catalog),
         *calibration_warnings(settled),
     ]
     planned = status in ("met", "missed")
@@ -174,19 +176,17 @@ def fluid_bound(market: Market) -> float:
     return fluid_bound_usd(replace(problem, pools=tuple(pools), budget_usd=math.inf))
 
 
-def relay_warnings(settled: Settled) -> list[str]:
-    """Used relays whose model retires, or whose price is only a claim."""
+def relay_warnings(settled: Settled, catalog: Catalog) -> list[str]:
+    """Used relays whose model retires or whose price will change, and claims with what they contradict."""
     words = []
     for a, terms in enumerate(settled.problem.relays):
         if not settled.solution.relay_flow[a].any():
             continue
         relay = terms.relay
-        if relay.retires_on:
-            words.append(
-                f"{relay.id}: {relay.model} retires on {relay.retires_on}" + (f"; successor {relay.successor}" if relay.successor else "")
-            )
+        words += dated_warnings(relay, catalog)
         if relay.grade == "claimed":
             words.append(f"{relay.id}: its price is a claim that nobody has confirmed")
+            words += [f"{relay.id}: {flag}" for flag in claim_flags(relay, catalog)]
     return words
 
 

@@ -8,7 +8,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from sim.scenario.records import Conversation, RequestClass, Tokens
+from sim.scenario.records import Conversation, RequestClass, Scenario, SyntheticTraffic, Tokens
 from sim.streams import stream
 
 DEFAULT_TURNS = 2.5  # turns per conversation where the traffic does not say, as in a synthetic week
@@ -36,6 +36,12 @@ class Turns:
 
     def __len__(self) -> int:
         return len(self.turn)
+
+
+def turns_mean(scenario: Scenario) -> float:
+    """Mean turns of a conversation; 2.5 for traffic that does not say."""
+    traffic = scenario.traffic
+    return traffic.turns_per_conversation if isinstance(traffic, SyntheticTraffic) else DEFAULT_TURNS
 
 
 def sample_tokens(tokens: Tokens, uniform: Floats) -> Ints:
@@ -119,6 +125,12 @@ def draw_lengths(request_class: RequestClass, turns_mean: float, n: int, rng: np
     inputs, outputs = rng.spawn(2)
     lengths_in = sample_tokens(request_class.input_tokens, inputs.random(n))
     return lengths_in, sample_tokens(request_class.output_tokens, outputs.random(n)), np.zeros(n, np.int32)
+
+
+def system_tokens(request_class: RequestClass, n: int) -> Ints:
+    """Tokens of the system prompt that each of `n` requests of a class begins with; 0 for a class without conversations."""
+    talk = request_class.conversation
+    return np.full(n, 0 if talk is None else talk.system_prompt_tokens, np.int32)
 
 
 def mean_lengths(request_class: RequestClass, turns_mean: float) -> tuple[float, float, float]:

@@ -121,15 +121,18 @@ def catalog(
 
 @app.command(epilog="Example: python cli.py validate scenarios/measured/l4_qwen2.5-7b.csv")
 def validate(
-    points: Annotated[Path, typer.Argument(metavar="FILE.csv", help="Measured serving points; columns: docs/explanation/fidelity.md.")],
+    points: Annotated[Path, typer.Argument(metavar="FILE.csv", help="Measured serving points; columns: docs/how-to/calibrate.md.")],
+    calibration: Annotated[Path | None, typer.Option("--calibration", metavar="FILE", help="Step costs written by `calibrate`.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Replay measured serving points through the simulator and print predicted against measured."""
-    from optimize.report.catalogue import render_validation
+    from optimize.report.validation import render_validation
     from sim.calibration.validate import validate as replay
     from sim.catalog.loader import load_catalog
+    from sim.scenario.calibration_file import with_calibration
 
-    result = replay(points, load_catalog())
+    catalog = load_catalog() if calibration is None else with_calibration(load_catalog(), calibration)
+    result = replay(points, catalog)
     if as_json:
         emit_json(result.as_json())
     else:
@@ -192,7 +195,7 @@ def estimate_serving(
 ) -> None:
     """What a model needs to be served: memory, KV cache, which GPUs, how many requests, how fast, at what price."""
     from optimize.estimate import serving
-    from optimize.report.estimate import render_serving
+    from optimize.report.estimate_serving import render_serving
 
     load = {"context": context, "prompt": prompt, "answer": answer, "concurrency": concurrency}
     found = serving.estimate_serving(model=model, weights=weights, gpu=gpu, tp=tensor_parallel, kv=kv, **load)
@@ -279,6 +282,43 @@ def calibrate(
         print(render_calibration(found), end="")
     if out is not None:
         tell(f"calibration in {out}")
+
+
+@app.command("new", epilog="Example: python cli.py new my_bill --from-bill 42000 --model gpt-4.1 --users 1e6")
+def new(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the scenario.")],
+    out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Where to write it; default: NAME.yaml.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that exists.")] = False,
+    from_bill: Annotated[str | None, typer.Option("--from-bill", metavar="AMOUNT", help="Today's monthly bill; needs --model.")] = None,
+    from_log: Annotated[Path | None, typer.Option("--from-log", metavar="FILE", help="A request log or usage export.")] = None,
+    model: Annotated[list[str] | None, typer.Option("--model", help="Model that may answer; may be repeated.")] = None,
+    users: Annotated[str | None, typer.Option("--users", help="Users on a weekday: 1e6, 1M.")] = None,
+    requests_per_user: Annotated[str | None, typer.Option("--requests-per-user", help="A day.")] = None,
+    budget: Annotated[str | None, typer.Option("--budget", help="A month.")] = None,
+    currency: Annotated[str, typer.Option("--currency", help="Of bill and budget.")] = "USD",
+    mix: Annotated[str, typer.Option("--mix", help="Public traffic that fills lengths: chat, code, reasoning.")] = "chat",
+    input_tokens: Annotated[str | None, typer.Option("--input-tokens", help="Mean prompt.")] = None,
+    output_tokens: Annotated[str | None, typer.Option("--output-tokens", help="Mean answer.")] = None,
+    ttft: Annotated[str | None, typer.Option("--ttft", help="Promise: seconds to the first token, p95.")] = None,
+    tpot: Annotated[str | None, typer.Option("--tpot", help="Promise: seconds per token after it, p95.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write a commented scenario from what you have: answers, a bill, a log or a usage export; and say what is worth finding out."""
+    from optimize.start.new import new_scenario
+    from optimize.start.words import new_json, render_new
+    from sim.catalog.loader import load_catalog
+    from sim.scenario.start.answers import Answers, amount
+
+    money = {"budget": amount("--budget", budget), "currency": currency.upper(), "bill": amount("--from-bill", from_bill)}
+    volume = {"users": amount("--users", users), "requests_per_user": amount("--requests-per-user", requests_per_user)}
+    lengths = {"input_tokens": amount("--input-tokens", input_tokens, 1e7), "output_tokens": amount("--output-tokens", output_tokens, 1e7)}
+    promise = {"ttft_s": amount("--ttft", ttft, 86400), "tpot_s": amount("--tpot", tpot, 86400)}
+    answers = Answers(name, models=tuple(model or ()), mix=mix, **money, **volume, **lengths, **promise)  # type: ignore[arg-type]
+    made = new_scenario(answers, out or Path(f"{name}.yaml"), load_catalog(), from_log, force, tell)
+    if as_json:
+        emit_json(new_json(made))
+    else:
+        print(render_new(made), end="")
 
 
 def main() -> None:

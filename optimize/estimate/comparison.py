@@ -9,9 +9,10 @@ from typing import Any
 from optimize.estimate.flops import FORWARD_PER_PARAMETER, training_flops
 from optimize.estimate.operating_point import Load
 from optimize.estimate.quantities import Options
+from optimize.estimate.question import GROUPS, Question, read_lengths
 from optimize.estimate.rental import cheapest_host, cheapest_hosts
 from optimize.estimate.row import Row
-from optimize.estimate.serving import Question, read_lengths, serving_estimate
+from optimize.estimate.serving import serving_estimate
 from optimize.estimate.subjects import cpus, find_model
 from optimize.estimate.training import Json, Run, TrainingEstimate, span, training_estimate
 from optimize.money.units import HOURS_PER_YEAR, MTOK
@@ -94,7 +95,7 @@ def estimate_compare(**given: Any) -> Comparison:
     lengths = read_lengths(options, model, given["context"], given["prompt"], given["answer"])
     options.check()
     assert model is not None and gpu is not None and weights is not None and lengths is not None
-    question = Question(model, (weights,), tuple(d for d in devices if d), (1, 2, 4, 8), *lengths, None, "bf16")
+    question = Question(model, (weights,), tuple(d for d in devices if d), GROUPS, *lengths, None, "bf16")
     server = _server(options, question, users * per_user * PEAK_RPS, catalog)
     if gpu is not None and cheapest_host(catalog, gpu.id) is None:
         options.wrong("--gpu", f"no on-demand offer in the catalogue sells {gpu.id}; see `catalog offers`")

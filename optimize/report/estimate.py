@@ -27,7 +27,7 @@ def check_currency(currency: str) -> str:
     return currency.upper()
 
 
-def renderrules_table(rules: Sequence[Rule]) -> str:
+def render_rules(rules: Sequence[Rule]) -> str:
     """The contradictions that circulate, both figures side by side."""
     console = screen()
     head(console, "estimate rules", "quoted beside computed")

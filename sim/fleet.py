@@ -40,6 +40,7 @@ def simulate(
     by_event = in_time.copy()
     if not event_per_arrival:
         watched = {rule.pool for rule in fleet.overflow} | {rule.relay for rule in fleet.overflow}
+        watched |= {target for rule in fleet.failover for target in rule.to}
         for index, server in enumerate(run.servers):
             mine = run.targets == index
             if index in watched or not serve_all(run, server, np.flatnonzero(mine & in_time), end_ps):
@@ -82,19 +83,22 @@ def _arrivals(chosen: Int64s, arrival_ps: Int64s, targets: npt.NDArray[np.int16]
 def schedule_arrivals(
     env: simpy.Environment, chosen: Int64s, arrival_ps: Int64s, targets: npt.NDArray[np.int16], serve: list[Serve]
 ) -> None:
-    """One event that is scheduled again for each arrival: a new one each time would cost as much as the arrival."""
+    """One event that is scheduled again for each arrival: a new one each time would cost as much as the arrival.
+
+    Its priority is the index of the request (all are smaller than `LATE`), so that arrivals at one time come in that order, whoever sends them.
+    """
     if len(chosen) == 0:
         return
     arrivals, last, schedule = _arrivals(chosen, arrival_ps, targets), int(chosen[-1]), env.schedule
 
     def arrive(event: simpy.Event) -> None:
-        i, target, gap_ps = next(arrivals)
+        i, target, after, gap_ps = next(arrivals)
         serve[target](env.now, i)  # type: ignore[arg-type]  # SimPy's clock is an int as long as all delays are
         if i != last:
             event.callbacks = callbacks
-            schedule(event, delay=gap_ps)
+            schedule(event, after, gap_ps)
 
     callbacks: list[Callable[[Any], None]] = [arrive]
     event = simpy.Event(env)
     event._ok, event._value, event.callbacks = True, None, callbacks
-    schedule(event, delay=int(arrival_ps[chosen[0]]))
+    schedule(event, int(chosen[0]), int(arrival_ps[chosen[0]]))  # type: ignore[arg-type]  # SimPy takes any int as priority

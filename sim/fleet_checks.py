@@ -61,6 +61,10 @@ def check_fleet(fleet: Fleet, requests: Requests) -> None:
             problems.append(f"overflow: from target {rule.pool} to {rule.relay}; write the index of a pool and of a relay")
         elif rule.outstanding_per_replica < 0 or pools.count(rule.pool) > 1:
             problems.append(f"overflow: pool {rule.pool} needs one rule with outstanding_per_replica of 0 or more")
+    for chain in fleet.failover:
+        places = (chain.relay, *chain.to)
+        if not all(0 <= place < size for place in places) or isinstance(fleet.targets[chain.relay], Pool) or len(set(places)) < len(places):
+            problems.append(f"failover: from target {chain.relay} to {chain.to}; write the index of a relay and of other targets")
     if problems:
         raise InputError(problems)
 

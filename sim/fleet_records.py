@@ -56,6 +56,15 @@ class Overflow:
 
 
 @dataclass(frozen=True)
+class FailOver:
+    """A request of the class that `relay` has failed, all retries spent, goes to the first of `to`, then to the next (target indices)."""
+
+    relay: int
+    class_id: int
+    to: tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class Fleet:
     """Pools and relays with the share of each class that each gets.
 
@@ -68,6 +77,7 @@ class Fleet:
     shares: npt.NDArray[np.float64]
     router: str = "least_outstanding"
     overflow: tuple[Overflow, ...] = ()
+    failover: tuple[FailOver, ...] = ()
     affinity_slack: int = 64
 
 

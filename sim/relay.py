@@ -59,7 +59,7 @@ class _Meter:
     """Totals of one endpoint."""
 
     def __init__(self) -> None:
-        self.requests = self.attempts = self.throttled = self.errors = self.unreachable = self.cut = 0
+        self.requests = self.attempts = self.throttled = self.errors = self.unreachable = self.cut = self.failed_over = 0
         self.billed_input = self.billed_output = self.lost_input = self.lost_output = 0
 
     def bill(self, input_tokens: int, output_tokens: int, lost: bool) -> None:
@@ -140,6 +140,10 @@ class RelayServer:
         first_ps = np.where(late & (partial == 0), -1, first_ps)
         return np.stack([first_ps, np.where(late, deadline_ps, finish_ps), status, np.ones_like(status)])
 
+    def pass_on(self) -> None:
+        """A request that failed here is taken over by another target."""
+        self._meter.failed_over += 1
+
     def stats(self) -> TargetStats:
         """Totals so far."""
         meter = self._meter
@@ -151,6 +155,7 @@ class RelayServer:
             errors=meter.errors,
             unreachable=meter.unreachable,
             cut=meter.cut,
+            failed_over=meter.failed_over,
             billed_input_tokens=meter.billed_input,
             billed_output_tokens=meter.billed_output,
             lost_input_tokens=meter.lost_input,

@@ -23,7 +23,7 @@ def law_quantiles(law: Law, probability: Floats) -> Floats:
     if law.family == "empirical":
         quantiles, seconds = np.array(law.points, float).T
         logs: Floats = np.interp(probability, quantiles, np.log(seconds))
-        return np.exp(logs)
+        return np.asarray(np.exp(logs), np.float64)
     if law.family == "loglogistic":
         median, scale = law.parameters
         return np.asarray(median * (probability / (1.0 - probability)) ** scale)

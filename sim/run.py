@@ -55,6 +55,8 @@ class Run:
         affinity = fleet.router == "session_affinity"
         self.targets = targets_of(requests, fleet.shares, seed, whole_sessions=affinity)
         self.ends: list[tuple[int, int, int, int, int]] = []  # request, first_ps, finish_ps, status, attempts
+        self.attempts_before: dict[int, int] = {}  # request -> attempts at relays that failed it
+        self.into_pools: list[Serve] = []
         self.ended_at_once: list[npt.NDArray[np.int64]] = []  # the same as columns
         self.servers: list[PoolState | RelayServer] = []
         links = request_links(requests) if affinity or _caches(fleet) else NO_LINKS
@@ -70,29 +72,42 @@ class Run:
         offers = [self.offer_to(s) if isinstance(s, PoolState) and s.pool.replicas > 0 else None for s in self.servers]
         serve = [self._serve(server, offer) for server, offer in zip(self.servers, offers, strict=True)]
         plain = list(serve)
+        self.into_pools = plain
         for rule in self.fleet.overflow:
             serve[rule.pool] = self._overflow(offers[rule.pool], rule.relay, rule.outstanding_per_replica, plain[rule.relay])
         return [*serve, self._reject]
 
     def _serve(self, server: PoolState | RelayServer, offer: Offer | None) -> Serve:
         if isinstance(server, RelayServer):
-            return self._serve_relay(server)
+            return self._serve_relay(self.servers.index(server))
         if offer is None:
             return self._reject
         return lambda now, i: offer(now, i, layout.NO_LIMIT)
 
-    def _serve_relay(self, server: RelayServer) -> Serve:
-        env, ends, requests = self.env, self.ends, self.requests
-        inputs, outputs = requests.input_tokens, requests.output_tokens
+    def _serve_relay(self, relay: int) -> Serve:
+        next_for = {rule.class_id: rule.to for rule in self.fleet.failover if rule.relay == relay}
+        classes = self.requests.class_id
+        return lambda now, i: self._call_relay(relay, now, i, next_for.get(int(classes[i]), ()) if next_for else ())
 
-        def serve(now: int, i: int) -> None:
-            def done(first_ps: int, finish_ps: int, status: int, attempts: int) -> None:
-                ends.append((i, first_ps, finish_ps, status, attempts))
-                self.ended(i, finish_ps)
+    def _call_relay(self, relay: int, arrival_ps: int, i: int, rest: tuple[int, ...]) -> None:
+        """Sends request `i`, which came at `arrival_ps`, to a relay; to the first of `rest` if the relay fails it."""
+        server = self.servers[relay]
+        assert isinstance(server, RelayServer)
 
-            server.submit(env, now, int(inputs[i]), int(outputs[i]), done)
+        def done(first_ps: int, finish_ps: int, status: int, attempts: int) -> None:
+            if rest and status == Status.FAILED:
+                server.pass_on()
+                self.attempts_before[i] = self.attempts_before.get(i, 0) + attempts
+                self.targets[i] = rest[0]
+                if isinstance(self.servers[rest[0]], RelayServer):
+                    self._call_relay(rest[0], arrival_ps, i, rest[1:])
+                else:
+                    self.into_pools[rest[0]](finish_ps, i)
+                return
+            self.ends.append((i, first_ps, finish_ps, status, attempts))
+            self.ended(i, finish_ps)
 
-        return serve
+        server.submit(self.env, arrival_ps, int(self.requests.input_tokens[i]), int(self.requests.output_tokens[i]), done)
 
     def _overflow(self, offer: Offer | None, relay: int, limit: int, divert: Serve) -> Serve:
         def serve(now: int, i: int) -> None:
@@ -116,6 +131,8 @@ class Run:
             if isinstance(server, PoolState):
                 server.stop(end_ps)
         log = _log(self.requests, arrival_ps, self.rows, self.targets, self.servers, self._ends())
+        for i, attempts in self.attempts_before.items():
+            log.attempts[i] += attempts
         check_log(log, all_ended=end_ps is None)
         stop_ps = end_ps if end_ps is not None else int(max(log.finish_ps.max(initial=0), arrival_ps.max(initial=0)))
         arrived = (arrival_ps >= 0) & (arrival_ps <= stop_ps)

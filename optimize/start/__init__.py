@@ -1,0 +1,1 @@
+"""`servemix new`: a first scenario that can be optimised, and which of its filled values matter."""

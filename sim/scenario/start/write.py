@@ -1,0 +1,40 @@
+"""A new file appears whole or not at all, and never in place of another."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+from sim.errors import InputError
+
+
+def check_target(path: Path, force: bool) -> None:
+    """Raises InputError where `path` exists, or its folder does not."""
+    if path.exists() and not force:
+        raise InputError(f"{path}: the file exists; write another name with --out, or replace it with --force")
+    if path.is_dir():
+        raise InputError(f"{path}: is a folder; write a file name")
+    if not path.parent.is_dir():
+        raise InputError(f"{path}: the folder {path.parent} does not exist; make it first")
+
+
+def write_new(path: Path, text: str, force: bool = False) -> None:
+    """`text` in `path`, written beside it first; without `force` an existing file is left alone, also one that appears meanwhile."""
+    check_target(path, force)
+    try:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written: {error.strerror or error}; choose another folder with --out") from error
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.chmod(name, 0o644)
+        if force:
+            os.replace(name, path)
+        else:
+            os.link(name, path)  # fails where the file has appeared meanwhile
+    except FileExistsError:
+        raise InputError(f"{path}: the file exists; write another name with --out, or replace it with --force") from None
+    finally:
+        Path(name).unlink(missing_ok=True)

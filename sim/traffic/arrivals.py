@@ -19,7 +19,7 @@ Ints = npt.NDArray[np.int32]
 
 @dataclass(frozen=True)
 class Part:
-    """Requests of one class before the merge; `arrival_s` ascends; no `session_id`: they stand alone."""
+    """Requests of one class before the merge; `arrival_s` ascends; no `session_id`: they stand alone; no `system_tokens`: 0."""
 
     class_id: int
     arrival_s: Floats
@@ -27,6 +27,7 @@ class Part:
     output_tokens: Ints
     prefix_tokens: Ints
     session_id: npt.NDArray[np.int64] | None = None
+    system_tokens: Ints | None = None
 
 
 def minute_edges(*spans_s: float) -> Floats:
@@ -69,24 +70,29 @@ def poisson_times(rng: np.random.Generator, edges_s: Floats, rates_rps: Floats) 
     return np.interp(unit, cumulative, edges_s)
 
 
+def session_count(parts: Sequence[Part]) -> int:
+    """The first session number that no part uses."""
+    return max((int(part.session_id.max(initial=-1)) for part in parts if part.session_id is not None), default=-1) + 1
+
+
 def merge(parts: Sequence[Part]) -> Requests:
     """All parts as one table sorted by arrival; at equal times the part named first comes first."""
-    arrival_ps = [np.rint(part.arrival_s * PS_PER_S).astype(np.int64) for part in parts]
-    class_id = [np.full(len(part.arrival_s), part.class_id, np.int16) for part in parts]
-    session = [np.full(len(part.arrival_s), -1, np.int64) if part.session_id is None else part.session_id for part in parts]
-    if len(parts) == 1:
-        part = parts[0]
-        return Requests(arrival_ps[0], class_id[0], part.input_tokens, part.output_tokens, session[0], part.prefix_tokens)
     if not parts:
         empty = np.empty(0, np.int32)
         return Requests(np.empty(0, np.int64), np.empty(0, np.int16), empty, empty, np.empty(0, np.int64), empty)
-    joined = np.concatenate(arrival_ps)
-    order = np.argsort(joined, kind="stable")  # merges sorted runs: linear in practice
-    return Requests(
-        arrival_ps=joined[order],
-        class_id=np.concatenate(class_id)[order],
-        input_tokens=np.concatenate([part.input_tokens for part in parts])[order],
-        output_tokens=np.concatenate([part.output_tokens for part in parts])[order],
-        session_id=np.concatenate(session)[order],
-        prefix_tokens=np.concatenate([part.prefix_tokens for part in parts])[order],
+    sessions = [np.full(len(p.arrival_s), -1, np.int64) if p.session_id is None else p.session_id for p in parts]
+    systems = [np.zeros(len(p.arrival_s), np.int32) if p.system_tokens is None else p.system_tokens for p in parts]
+    columns = (
+        [np.rint(p.arrival_s * PS_PER_S).astype(np.int64) for p in parts],
+        [np.full(len(p.arrival_s), p.class_id, np.int16) for p in parts],
+        [p.input_tokens for p in parts],
+        [p.output_tokens for p in parts],
+        sessions,
+        [p.prefix_tokens for p in parts],
+        systems,
     )
+    if len(parts) == 1:
+        return Requests(*(column[0] for column in columns))
+    joined = [np.concatenate(column) for column in columns]
+    order = np.argsort(joined[0], kind="stable")  # merges sorted runs: linear in practice
+    return Requests(*(column[order] for column in joined))

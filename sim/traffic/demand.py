@@ -6,8 +6,8 @@ import numpy as np
 
 from sim.scenario.records import LogTraffic, Scenario
 from sim.traffic.columns import Demand
-from sim.traffic.lengths import mean_lengths
-from sim.traffic.synthetic import slice_names, slice_rates_rps, slice_weights_h, turns_mean
+from sim.traffic.lengths import mean_lengths, turns_mean
+from sim.traffic.synthetic import slice_names, slice_rates_rps, slice_weights_h
 
 
 def demand(scenario: Scenario) -> Demand:

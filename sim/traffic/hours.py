@@ -8,10 +8,11 @@ import numpy as np
 
 from sim.scenario.records import LogTraffic, Scenario
 from sim.streams import stream
-from sim.traffic.arrivals import Part, merge, minute_edges, minute_noise, poisson_times
+from sim.traffic.arrivals import Part, merge, minute_edges, minute_noise, poisson_times, session_count
 from sim.traffic.columns import Requests
-from sim.traffic.lengths import draw_lengths
-from sim.traffic.synthetic import synthetic_hour, turns_mean
+from sim.traffic.conversations import conversation_part
+from sim.traffic.lengths import draw_lengths, system_tokens, turns_mean
+from sim.traffic.synthetic import synthetic_hour
 
 
 def hour(
@@ -48,9 +49,9 @@ def at_rates(
     """Requests at the given rate per class, for `duration_s` seconds or for about `n_requests` (Poisson).
 
     Common random numbers: the same seed at other rates gives the same requests in the same order within each
-    class, only closer together, under the same minute noise; so attainment hardly ever rises with the rate. A
-    log gives its pairs of lengths, drawn with replacement, and the noise of its minutes; bursts shorter than
-    a minute are not in a probe.
+    class, only closer together, under the same minute noise; so attainment hardly ever rises with the rate.
+    Conversations come closer together too, while their users think as long as ever. A log gives its pairs of
+    lengths, drawn with replacement, and the noise of its minutes; bursts shorter than a minute are not in a probe.
     """
     total = float(sum(rates_rps))
     if duration_s is None:
@@ -60,9 +61,13 @@ def at_rates(
     edges = minute_edges(duration_s)
     cv = _minute_noise_cv(scenario) if noise else 0.0
     factors = minute_noise(stream(seed, "probe minute noise"), len(edges) - 1, cv)
-    parts = []
+    parts: list[Part] = []
     for index, (request_class, rate) in enumerate(zip(scenario.request_classes, rates_rps, strict=True)):
         if rate <= 0:
+            continue
+        if request_class.conversation is not None and not isinstance(scenario.traffic, LogTraffic):
+            rng = stream(seed, "probe conversations", request_class.name)
+            parts.append(conversation_part(scenario, index, edges, factors * rate, rng, session_count(parts)))
             continue
         times = poisson_times(stream(seed, "probe arrivals", request_class.name), edges, factors * rate)
         lengths = stream(seed, "probe lengths", request_class.name)
@@ -89,5 +94,6 @@ def _probe_part(scenario: Scenario, index: int, times: np.typing.NDArray[np.floa
             pick = rows[(rng.random(len(times)) * len(rows)).astype(np.int64)]
             log = replay.log
             return Part(index, times, log.input_tokens[pick], log.output_tokens[pick], log.prefix_tokens[pick])
-    lengths = draw_lengths(scenario.request_classes[index], turns_mean(scenario), len(times), rng)
-    return Part(index, times, *lengths)
+    request_class = scenario.request_classes[index]
+    lengths = draw_lengths(request_class, turns_mean(scenario), len(times), rng)
+    return Part(index, times, *lengths, system_tokens=system_tokens(request_class, len(times)))

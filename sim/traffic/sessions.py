@@ -12,8 +12,8 @@ from sim.scenario.records import LogTraffic, RequestClass, Scenario, SyntheticTr
 from sim.streams import stream
 from sim.traffic.arrivals import Part, merge, minute_edges, minute_noise, poisson_times
 from sim.traffic.columns import Requests
-from sim.traffic.lengths import Turns, draw_lengths, simulate_turns
-from sim.traffic.synthetic import Generated, hour_before, slice_rates_rps, turns_mean
+from sim.traffic.lengths import Turns, draw_lengths, simulate_turns, system_tokens, turns_mean
+from sim.traffic.synthetic import Generated, hour_before, slice_rates_rps
 
 THINK_MEDIAN_S, THINK_SIGMA = 73.7, 1.4  # log-normal(4.3, 1.4), where the traffic does not say
 LEAD_QUANTILE = 0.99  # conversations that began earlier than this share of turns reaches back are left out
@@ -100,6 +100,7 @@ def _chat_part(
         table.output_tokens[rows],
         table.prefix_tokens[rows],
         table.conversation[rows] + first_id,
+        system_tokens(request_class, len(rows)),
     )
 
 

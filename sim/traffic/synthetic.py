@@ -9,9 +9,10 @@ import numpy.typing as npt
 
 from sim.scenario.records import ConstantTraffic, Scenario, SyntheticTraffic
 from sim.streams import stream
-from sim.traffic.arrivals import Part, merge, minute_edges, minute_noise, poisson_times
+from sim.traffic.arrivals import Part, merge, minute_edges, minute_noise, poisson_times, session_count
 from sim.traffic.columns import Requests
-from sim.traffic.lengths import DEFAULT_TURNS, draw_lengths
+from sim.traffic.conversations import conversation_part
+from sim.traffic.lengths import draw_lengths, system_tokens, turns_mean
 
 HOUR_S = 3600.0
 HOURS_PER_MONTH = 730.0
@@ -53,12 +54,6 @@ def hour_before(traffic: Generated, slice_index: int) -> int:
     return slice_index - slice_index % 24 + (slice_index - 1) % 24
 
 
-def turns_mean(scenario: Scenario) -> float:
-    """Mean turns of a conversation; 2.5 for traffic that does not say."""
-    traffic = scenario.traffic
-    return traffic.turns_per_conversation if isinstance(traffic, SyntheticTraffic) else DEFAULT_TURNS
-
-
 def hour_profile(
     traffic: Generated, slice_index: int, seed: int, duration_s: float, warmup_s: float
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
@@ -88,11 +83,17 @@ def synthetic_hour(
     """One hour of generated traffic with its warm-up; each class has streams of its own, by its name."""
     edges, rates = hour_profile(traffic, slice_index, seed, duration_s, warmup_s)
     turns = turns_mean(scenario)
-    parts = []
+    parts: list[Part] = []
     for index in classes:
         request_class = scenario.request_classes[index]
+        if request_class.conversation is not None:
+            rng = stream(seed, "conversations", request_class.name, slice_index)
+            rate = rates * (request_class.share * rate_scale)
+            parts.append(conversation_part(scenario, index, edges, rate, rng, session_count(parts)))
+            continue
         arrivals = stream(seed, "arrivals", request_class.name, slice_index)
         times = poisson_times(arrivals, edges, rates * (request_class.share * rate_scale))
         lengths = stream(seed, "lengths", request_class.name, slice_index)
-        parts.append(Part(index, times, *draw_lengths(request_class, turns, len(times), lengths)))
+        columns = draw_lengths(request_class, turns, len(times), lengths)
+        parts.append(Part(index, times, *columns, system_tokens=system_tokens(request_class, len(times))))
     return merge(parts)

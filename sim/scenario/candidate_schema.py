@@ -18,6 +18,7 @@ from sim.scenario.fields import (
     Text,
     WeightsName,
 )
+from sim.scenario.relay_schema import LatencySpec, OutageOf, RetrySpec
 
 
 def fact(meaning: str, unit: str = "", required: bool = False) -> Any:
@@ -63,6 +64,11 @@ class RelaySpec(Keys):
     max_context: Count | None = fact("longest prompt plus answer", "tokens")
     cache_min_prefix: Annotated[int, Field(ge=0, le=10**7)] | None = fact("shortest prefix that is cached", "tokens")
     error_share: Share | None = fact("part of calls that fail", "0..1")
+    torn_share: Share | None = fact("part of answers that break off: billed, and asked for again", "0..1")
+    profile: FileName | None = fact("file that `probe` wrote, relative to the scenario; its keys hold where the entry has none")
+    latency: LatencySpec | None = fact("measured laws, in place of ttft_* and tokens_*; comes with a profile")
+    outages: OutageOf | None = fact("when nothing is answered")
+    retry: RetrySpec | None = fact("how clients retry; absent: 4 attempts, 0.5 to 8 s apart")
     residency: list[Text] | None = fact("regions whose data it may hold")
     grade: Literal["quote", "contract", "list", "claimed"] | None = fact("how firm the price is; with a price of your own: quote")
     note: Text | None = fact("for readers")

@@ -22,6 +22,7 @@ from sim.scenario.measured import read_measured_capacity
 from sim.scenario.override import apply_overrides
 from sim.scenario.own_models import config_files, with_own_models
 from sim.scenario.records import Scenario
+from sim.scenario.relay_profile import merge_profiles
 from sim.scenario.resolve import resolve
 from sim.scenario.schema import ScenarioSpec
 from sim.scenario.yaml_text import read_document, read_text
@@ -37,7 +38,9 @@ def load_scenario(path: Path, overrides: Sequence[str] = (), seed: int | None = 
     """
     path = Path(path)
     document = read_document(path)
+    profiles = merge_profiles(document, path.parent)
     applied = apply_overrides(document, list(overrides))
+    applied += merge_profiles(document, path.parent) or profiles
     if catalog is None:
         from sim.catalog.loader import load_catalog
 

@@ -14,6 +14,7 @@ from sim.scenario import schema, shapes
 from sim.scenario.candidate_schema import Candidates, OfferSpec, RelaySpec
 from sim.scenario.finance_schema import FinanceSpec
 from sim.scenario.model_schema import ModelUse, OwnModel
+from sim.scenario.relay_schema import LatencySpec, LawSpec, LoadSpec, OutageSpec, RetrySpec
 
 SECTIONS: tuple[tuple[str, type[BaseModel]], ...] = (
     ("Top level", schema.ScenarioSpec),
@@ -28,6 +29,11 @@ SECTIONS: tuple[tuple[str, type[BaseModel]], ...] = (
     ("`candidates`", Candidates),
     ("`candidates.offers[]`", OfferSpec),
     ("`candidates.relays[]`", RelaySpec),
+    ("`candidates.relays[].latency`", LatencySpec),
+    ("`candidates.relays[].latency.ttft` and `tpot`", LawSpec),
+    ("`candidates.relays[].latency.load[]`", LoadSpec),
+    ("`candidates.relays[].outages`", OutageSpec),
+    ("`candidates.relays[].retry`", RetrySpec),
     ("`budget`", schema.BudgetSpec),
     ("`policy`", schema.PolicySpec),
     ("`engine`", schema.EngineSpec),

@@ -25,6 +25,7 @@ from sim.scenario.records import (
     TokenFactor,
     Tokens,
 )
+from sim.scenario.relay_schema import latency_of, outages_of, retry_of
 from sim.scenario.schema import (
     ClassSpec,
     PolicySpec,
@@ -153,8 +154,20 @@ def resolve_relays(candidates: Candidates, catalog: Catalog, path: Path) -> tupl
     return tuple(_relay(RelaySpec(name=entry) if isinstance(entry, str) else entry, catalog, path) for entry in candidates.relays)
 
 
+def _behaviour(spec: RelaySpec) -> dict[str, Any]:
+    """Fields of the record that are records themselves."""
+    given: dict[str, Any] = {}
+    if spec.latency is not None:
+        given["latency"] = latency_of(spec.latency)
+    if spec.outages is not None:
+        given["outages"] = outages_of(spec.outages)
+    if spec.retry is not None:
+        given["retry"] = retry_of(spec.retry)
+    return given
+
+
 def _relay(spec: RelaySpec, catalog: Catalog, path: Path) -> Relay:
-    given = spec.model_dump(exclude_none=True, exclude={"name"})
+    given = spec.model_dump(exclude_none=True, exclude={"name", "profile", "latency", "outages", "retry"}) | _behaviour(spec)
     if "residency" in given:
         given["residency"] = tuple(given["residency"])
     if spec.name in catalog.relays:
@@ -163,7 +176,7 @@ def _relay(spec: RelaySpec, catalog: Catalog, path: Path) -> Relay:
             return row
         if {"usd_per_mtok_input", "usd_per_mtok_output"} & set(given):
             given.setdefault("grade", "quote")
-        latency = {"ttft_p50_s", "ttft_sigma", "tokens_per_s", "tokens_sigma"} & set(given)
+        latency = {"ttft_p50_s", "ttft_sigma", "tokens_per_s", "tokens_sigma", "latency"} & set(given)
         latency_source = _source(path, row.latency_source) if latency else row.latency_source
         return replace(row, **given, source=_source(path, row.source), latency_source=latency_source)
     defaults: dict[str, Any] = {

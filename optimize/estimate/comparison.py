@@ -13,7 +13,7 @@ from optimize.estimate.question import GROUPS, Question, read_lengths
 from optimize.estimate.rental import cheapest_host, cheapest_hosts
 from optimize.estimate.row import Row
 from optimize.estimate.serving import serving_estimate
-from optimize.estimate.subjects import cpus, find_model
+from optimize.estimate.subjects import cpus, find_model, weight_formats
 from optimize.estimate.training import Json, Run, TrainingEstimate, span, training_estimate
 from optimize.money.units import HOURS_PER_YEAR, MTOK
 from optimize.money.utilisation import always_on_usd, break_even_mtok, capacity_mtok, usd_per_mtok
@@ -88,7 +88,7 @@ def estimate_compare(**given: Any) -> Comparison:
     gpu = options.row("--gpu", given["gpu"], catalog.gpus)
     served = {**catalog.gpus, **cpus()}
     devices = [options.row("--serve-gpu", given["serve_gpu"], served)] if given["serve_gpu"] else list(catalog.gpus.values())
-    weights = options.row("--weights", given["weights"], catalog.weight_formats)
+    weights = options.row("--weights", given["weights"], weight_formats(catalog))
     mfu = None if given["mfu"] is None else options.band("--mfu", given["mfu"])
     if not options.problems and users != int(users):
         options.wrong("--users", f"{users:g} is not a whole number of users")

@@ -7,7 +7,7 @@ from typing import Any
 
 from optimize.estimate.operating_point import Load
 from optimize.estimate.quantities import Options
-from optimize.estimate.subjects import cpus, find_model
+from optimize.estimate.subjects import cpus, find_model, weight_formats
 from sim.catalog.records import Catalog, Gpu, Model, WeightFormat
 
 FORMATS = ("bf16", "fp8", "int4")  # when none is asked for: the ones that every engine has
@@ -39,7 +39,8 @@ def read_question(options: Options, catalog: Catalog, **given: Any) -> Question 
     model = find_model(options, given["model"], catalog)
     devices = {**catalog.gpus, **cpus()}
     chosen = [row for row in (options.row("--gpu", name, devices) for name in given["gpu"] or devices) if row]
-    formats = [row for row in (options.row("--weights", name, catalog.weight_formats) for name in given["weights"] or FORMATS) if row]
+    known = weight_formats(catalog)
+    formats = [row for row in (options.row("--weights", name, known) for name in given["weights"] or FORMATS) if row]
     if given["kv"] not in KV_BYTES:
         options.wrong("--kv", f'"{given["kv"]}" is not one of {", ".join(KV_BYTES)}')
     if given["tp"] is not None:

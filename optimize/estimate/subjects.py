@@ -8,7 +8,7 @@ from pathlib import Path
 
 from optimize.estimate.quantities import Options
 from sim.catalog.check import record_of
-from sim.catalog.records import Catalog, Gpu, Model, Source
+from sim.catalog.records import Catalog, Gpu, Model, Source, WeightFormat
 from sim.errors import InputError
 
 CPU_FILE = Path(__file__).with_name("cpus.yaml")
@@ -73,6 +73,12 @@ def find_model(options: Options, name: str, catalog: Catalog) -> Model | None:
             options.problems += error.problems
             return None
     return options.row("--model", name, catalog.models)
+
+
+def weight_formats(catalog: Catalog) -> dict[str, WeightFormat]:
+    """The catalogue's weight formats by name and by alias (awq, gptq ...)."""
+    named = {alias: row for row in catalog.weight_formats.values() for alias in row.aliases}
+    return {**named, **catalog.weight_formats}
 
 
 @cache

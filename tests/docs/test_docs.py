@@ -14,7 +14,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "benchmarks/README.md", *(ROOT / "docs").rglob("*.md")])
-CONSOLE_PAGES = [ROOT / "README.md", *sorted((ROOT / "docs/tutorial").glob("*.md"))]
+CONSOLE_PAGES = [page for page in PAGES if "```console" in page.read_text(encoding="utf-8")]
 SETS_UP = re.compile(r"\$ (make|python3? -m venv|\. \S+activate|pip|servemix)\b|.*million_dau")  # not run here: slow, or they install
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, fields
 from optimize.permits import matching, model_reason, policy_reason
 from optimize.records import Dropped, PoolOption
 from optimize.relay_terms import relay_drops
+from optimize.token_factors import class_factors
 from sim.catalog.records import Gpu, Model, Offer, WeightFormat
 from sim.engine.deployment import BLOCK_TOKENS, Deployment, EngineLimits
 from sim.engine.memory import kv_blocks, kv_memory_bytes, weight_bytes
@@ -77,6 +78,7 @@ def pools_of(shape: Shape, classes: tuple[int, ...], scenario: Scenario) -> list
     """A dedicated pool per class, then the shared one: loads of classes do not add, so the program needs both to choose from."""
     sets = [(c,) for c in classes] + ([classes] if len(classes) > 1 else [])
     names = [each.name for each in scenario.request_classes]
+    factors = class_factors(scenario.request_classes, shape.deployment.model.id)
     return [
         PoolOption(
             id=f"{shape.name}:{'+'.join(names[c] for c in group)}",
@@ -84,6 +86,7 @@ def pools_of(shape: Shape, classes: tuple[int, ...], scenario: Scenario) -> list
             deployment=shape.deployment,
             replicas_per_host=shape.replicas_per_host,
             classes=group,
+            token_factors=factors,
         )
         for group in sets
     ]
@@ -167,16 +170,17 @@ def shapes_that_fit(deployment: Deployment, scenario: Scenario) -> str:
     return "; try " + ", or ".join(text for _, text in sorted(tips)) if tips else ""
 
 
-def longest_request(request_class: RequestClass) -> tuple[int, int]:
-    """(prompt, answer) tokens of the longest request that the class can send."""
-    answer = math.ceil(request_class.output_tokens.tokens[-1])
+def longest_request(request_class: RequestClass, model: str) -> tuple[int, int]:
+    """(prompt, answer) tokens of the longest request that the class can send, as `model` counts them."""
+    answer = request_class.output_tokens.tokens[-1]
     talk = request_class.conversation
     if talk is not None:
-        prompt = talk.system_prompt_tokens + talk.history_cap_tokens + math.ceil(talk.user_tokens.tokens[-1])
+        prompt = talk.system_prompt_tokens + talk.history_cap_tokens + talk.user_tokens.tokens[-1]
     else:
         assert request_class.input_tokens is not None
-        prompt = math.ceil(request_class.input_tokens.tokens[-1])
-    return prompt, answer
+        prompt = request_class.input_tokens.tokens[-1]
+    factor_in, factor_out = request_class.factors(model)
+    return math.ceil(prompt * factor_in), math.ceil(answer * factor_out)
 
 
 def classes_of(shape: Shape, scenario: Scenario, wanted: Iterable[int]) -> tuple[tuple[int, ...], list[Dropped]]:
@@ -199,7 +203,7 @@ def class_reason(shape: Shape, request_class: RequestClass) -> str:
     needed, offered = request_class.data_residency, shape.offer.residency
     if needed and not set(needed) & set(offered):
         return f"data must stay in {' or '.join(needed)}; the offer states {', '.join(offered) or 'no place'}"
-    tokens = sum(longest_request(request_class))
+    tokens = sum(longest_request(request_class, shape.deployment.model.id))
     if tokens > shape.deployment.model.max_context:
         return f"longest request {tokens:,} tokens > context of {shape.deployment.model.max_context:,}"
     room = kv_blocks(shape.deployment) * BLOCK_TOKENS

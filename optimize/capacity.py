@@ -15,6 +15,7 @@ from optimize.store import CapacityStore
 from sim.engine.deployment import PS, StepCost
 from sim.engine.memory import kv_blocks
 from sim.fleet_records import Pool
+from sim.model_tokens import counted_by_class
 from sim.scenario.records import Scenario
 
 SEARCH_SEEDS = (101, 102, 103)
@@ -64,7 +65,7 @@ def pool_of(option: PoolOption, cost: StepCost, replicas: int, network_s: float)
 
 def probe_key(scenario: Scenario, probe: Probe) -> str:
     """Hash of everything that the answer depends on."""
-    content = {
+    content: dict[str, object] = {
         "semantics": SEMANTICS,
         "base": hashlib.sha256(probe.cost.base_ps.tobytes()).hexdigest(),
         "context": hashlib.sha256(probe.cost.context_ps.tobytes()).hexdigest(),
@@ -78,6 +79,8 @@ def probe_key(scenario: Scenario, probe: Probe) -> str:
         "search": [probe.first_guess_rps, probe.safety, SEARCH_SEEDS, WARMUP_S, WINDOW_S, RESOLUTION],
         "network": scenario.policy.network_s,
     }
+    if probe.option.token_factors is not None:
+        content["factors"] = probe.option.token_factors.tolist()
     return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()
 
 
@@ -103,7 +106,7 @@ def attainment_at(scenario: Scenario, probe: Probe, rate_rps: float) -> tuple[np
     seen = np.zeros_like(met)
     simulated = 0
     for s, seed in enumerate(SEARCH_SEEDS):
-        requests = at_rates(scenario, rates, seed=seed, duration_s=WARMUP_S + WINDOW_S)
+        requests = counted_by_class(at_rates(scenario, rates, seed=seed, duration_s=WARMUP_S + WINDOW_S), probe.option.token_factors)
         result = run_pool(pool, requests)
         simulated += len(requests)
         for c in probe.option.classes:

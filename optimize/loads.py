@@ -57,8 +57,9 @@ def class_loads(option: PoolOption, cost: StepCost, demand: Demand, slos: tuple[
         raise ValueError("a pool with measured capacity has no deployment to compute loads from")
     blocks = kv_blocks(option.deployment)
     loads = np.full(len(demand.mean_rps), math.inf)
+    factors = np.ones((len(loads), 2)) if option.token_factors is None else option.token_factors
     for c in option.classes:
-        tokens_in, tokens_out = float(demand.input_tokens[c]), float(demand.output_tokens[c])
+        tokens_in, tokens_out = float(demand.input_tokens[c] * factors[c, 0]), float(demand.output_tokens[c] * factors[c, 1])
         if rigorous:
             loads[c] = fluid_load_s(cost, blocks, tokens_in, tokens_out)
             continue

@@ -38,6 +38,7 @@ class PoolOption:
     deployment: Deployment | None  # None: the user's own measured capacity
     replicas_per_host: int
     classes: tuple[int, ...]
+    token_factors: Floats | None = field(default=None, compare=False)  # [classes, 2] as of RelayTerms, of the pool's model
 
 
 @dataclass(frozen=True)

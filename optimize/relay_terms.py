@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import replace
 
 import numpy as np
 
 from optimize.money import relay_request_usd
 from optimize.permits import class_reason, relay_reason
 from optimize.records import Dropped, RelayTerms, SloRow
+from optimize.token_factors import class_factors
 from sim.catalog.records import Relay
+from sim.model_tokens import counted_by_class
 from sim.relay import relay_miss
 from sim.scenario.records import RequestClass, Scenario, Slo, SyntheticTraffic
 from sim.traffic import at_rates
@@ -76,15 +77,6 @@ def class_sample(scenario: Scenario, c: int) -> Requests:
     return at_rates(scenario, rates, seed=77, n_requests=SAMPLE)
 
 
-def scaled(sample: Requests, input_factor: float, output_factor: float) -> Requests:
-    """The same requests as another model counts their tokens; at least one token each way."""
-    if input_factor == output_factor == 1.0:
-        return sample
-    inputs = np.maximum(np.rint(sample.input_tokens * input_factor), 1).astype(np.int32)
-    outputs = np.maximum(np.rint(sample.output_tokens * output_factor), 1).astype(np.int32)
-    return replace(sample, input_tokens=inputs, output_tokens=outputs)
-
-
 def relay_terms(scenario: Scenario, demand: Demand, slos: tuple[SloRow, ...]) -> list[RelayTerms]:
     """Terms of every candidate relay that at least one class may use."""
     classes = range(len(scenario.request_classes))
@@ -98,10 +90,11 @@ def relay_terms(scenario: Scenario, demand: Demand, slos: tuple[SloRow, ...]) ->
         if not eligible.any():
             continue
         usd, miss = np.full(len(eligible), np.inf), np.zeros(len(slos))
-        factors = np.array([scenario.request_classes[c].factors(relay.model) for c in classes])
+        written = class_factors(scenario.request_classes, relay.model)
+        factors = np.ones((len(eligible), 2)) if written is None else written
         inputs, outputs = demand.input_tokens * factors[:, 0], demand.output_tokens * factors[:, 1]
         for c in np.flatnonzero(eligible):
-            sample = scaled(samples[int(c)], *factors[c])
+            sample = counted_by_class(samples[int(c)], written)
             usd[c] = relay_request_usd(relay, inputs[c], cached_tokens(samples[int(c)], relay, survival, factors[c, 0]), outputs[c])
             rows = [i for i, row in enumerate(slos) if row.class_index == c]
             promises = [Slo(slos[i].metric, slos[i].quantile, slos[i].limit_s) for i in rows]
@@ -114,7 +107,7 @@ def relay_terms(scenario: Scenario, demand: Demand, slos: tuple[SloRow, ...]) ->
                 tokens_per_request=inputs + outputs,
                 miss=miss,
                 hard_limits=not (relay.negotiable and scenario.policy.limits_negotiable),
-                token_factors=factors if (factors != 1.0).any() else None,
+                token_factors=written,
             )
         )
     return answer

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from optimize.token_factors import class_factors, fleet_factors
 from sim.engine.deployment import PS, Deployment, EngineLimits
 from sim.engine.memory import kv_blocks
 from sim.engine.step_cost import step_cost
@@ -57,6 +58,7 @@ def fleet_from_plan(path: Path, scenario: Scenario, t: int, router: str) -> tupl
         pools, relays, shares = _targets(plan, classes, t)
         named = {relay.id: relay for relay in (*scenario.catalog.relays.values(), *scenario.relays)}
         targets: list[Pool | RelayEndpoint] = []
+        models: list[str] = []
         calibrated = True
         for entry, replicas in pools:
             deployment = _deployment(entry, scenario)
@@ -64,11 +66,14 @@ def fleet_from_plan(path: Path, scenario: Scenario, t: int, router: str) -> tupl
             calibrated &= cost.calibrated
             network_ps = round(scenario.policy.network_s * PS)
             targets.append(Pool(entry["pool"], cost, kv_blocks(deployment), deployment.limits, replicas, network_ps))
+            models.append(deployment.model.id)
         for name, enforce in relays:
             targets.append(RelayEndpoint(name, named[name], enforce_limits=enforce))
+            models.append(named[name].model)
     except (KeyError, IndexError, TypeError, ValueError) as error:
         raise InputError(f"{path}: does not fit scenario {scenario.name}: {error!r}; make the plan again with `optimize`") from None
-    return Fleet(tuple(targets), shares, router), calibrated
+    factors = [class_factors(scenario.request_classes, model) for model in models]
+    return Fleet(tuple(targets), shares, router, token_factors=fleet_factors(factors, len(classes))), calibrated
 
 
 def _targets(

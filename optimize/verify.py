@@ -12,6 +12,7 @@ from scipy.special import stdtrit
 
 from optimize.capacity import pool_of
 from optimize.records import Floats, ProgramInput, ProgramSolution, SloVerdict, Verification
+from optimize.token_factors import fleet_factors
 from sim.engine.deployment import PS, StepCost
 from sim.fleet_records import Fleet, Pool, RelayEndpoint
 from sim.scenario.records import Scenario
@@ -76,6 +77,7 @@ def fleet_of(scenario: Scenario, problem: ProgramInput, solution: ProgramSolutio
     """The fleet that the plan runs in slice `t`, with each class split as the program splits it."""
     targets: list[Pool | RelayEndpoint] = []
     shares: list[Floats] = []
+    factors: list[Floats | None] = []
     pools: list[int] = []
     relays: list[int] = []
     rate = np.maximum(problem.demand.mean_rps[:, t], 1e-300)
@@ -84,6 +86,7 @@ def fleet_of(scenario: Scenario, problem: ProgramInput, solution: ProgramSolutio
         if hosts == 0 or cost is None or not np.any(solution.pool_flow[p, :, t] > 0):
             continue
         targets.append(pool_of(terms.option, cost, hosts * terms.option.replicas_per_host, scenario.policy.network_s))
+        factors.append(terms.option.token_factors)
         shares.append(solution.pool_flow[p, :, t] / rate)
         pools.append(p)
     for a, relay_terms in enumerate(problem.relays):
@@ -97,13 +100,15 @@ def fleet_of(scenario: Scenario, problem: ProgramInput, solution: ProgramSolutio
                 network_ps=0,  # measured relay latencies include the network
             )
         )
+        factors.append(relay_terms.token_factors)
         shares.append(solution.relay_flow[a, :, t] / rate)
         relays.append(a)
     table = np.array(shares).T if shares else np.zeros((len(rate), 0))
     total = table.sum(axis=1, keepdims=True)
     full = solution.unserved[:, t] <= 1e-9 * rate
     table = np.where((full[:, None]) & (total > 0), table / np.maximum(total, 1e-300), table)
-    return Hour(t, Fleet(tuple(targets), table), tuple(pools), tuple(relays), warmup_keep(problem.demand, t))
+    fleet = Fleet(tuple(targets), table, token_factors=fleet_factors(factors, len(rate)))
+    return Hour(t, fleet, tuple(pools), tuple(relays), warmup_keep(problem.demand, t))
 
 
 def warmup_keep(demand: Demand, t: int) -> float:

@@ -12,6 +12,7 @@ import numpy as np
 
 from optimize.loads import saturated_load_s
 from optimize.relay_terms import may_serve
+from optimize.token_factors import class_factors, fleet_factors
 from optimize.verify import HOUR_S, WARMUP_S
 from sim.catalog.check import nearest
 from sim.engine.deployment import PS, Deployment, EngineLimits
@@ -148,7 +149,9 @@ def build_fleet(scenario: Scenario, pools: list[NamedPool], relays: list[str], r
     totals = shares.sum(axis=1, keepdims=True)
     table = np.divide(shares, totals, out=np.zeros_like(shares), where=totals > 0)
     spill = () if overflow is None else overflows(scenario, pools, relays, overflow)
-    return Fleet(tuple(targets), table, router, spill), calibrated
+    models = [named.deployment.model.id for named in pools] + [known[name].model for name in relays]
+    factors = [class_factors(scenario.request_classes, model) for model in models]
+    return Fleet(tuple(targets), table, router, spill, token_factors=fleet_factors(factors, len(scenario.request_classes))), calibrated
 
 
 def overflows(scenario: Scenario, pools: list[NamedPool], relays: list[str], outstanding: int) -> tuple[Overflow, ...]:

@@ -15,6 +15,7 @@ from sim.engine.links import NO_LINKS, request_links
 from sim.engine.state import PoolState, request_rows
 from sim.fleet_records import Fleet, Pool, RequestLog, SimulationResult, Status, TargetStats
 from sim.laws import check_log, check_pool
+from sim.model_tokens import counted_by_target
 from sim.relay import RelayServer
 from sim.router import targets_of
 from sim.streams import stream
@@ -48,12 +49,13 @@ class Run:
         offer_to: Callable[[PoolState], Offer] = plain_offer,
         ended: Ended = nobody_waits,
     ) -> None:
+        affinity = fleet.router == "session_affinity"
+        self.targets = targets_of(requests, fleet.shares, seed, whole_sessions=affinity)
+        requests = counted_by_target(requests, self.targets, fleet.token_factors)
         self.fleet, self.requests = fleet, requests
         self.offer_to, self.ended = offer_to, ended
         self.env = simpy.Environment(initial_time=0)
         self.rows = request_rows(requests)
-        affinity = fleet.router == "session_affinity"
-        self.targets = targets_of(requests, fleet.shares, seed, whole_sessions=affinity)
         self.ends: list[tuple[int, int, int, int, int]] = []  # request, first_ps, finish_ps, status, attempts
         self.attempts_before: dict[int, int] = {}  # request -> attempts at relays that failed it
         self.into_pools: list[Serve] = []

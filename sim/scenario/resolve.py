@@ -35,7 +35,7 @@ from sim.scenario.schema import (
     SloSpec,
     UserTraffic,
 )
-from sim.scenario.tokenizers import pool_factor_warnings, tokenizer_warnings
+from sim.scenario.tokenizers import tokenizer_warnings
 
 WIDEST_STEADY_TTFT_SIGMA = 0.38  # of steady hosts in the llmperf leaderboard's raw data, December 2023
 
@@ -70,7 +70,6 @@ def resolve(spec: ScenarioSpec, catalog: Catalog, path: Path, seed: int, digest:
         warnings=(
             *_warnings(spec, classes, offers, relays),
             *tokenizer_warnings(classes, catalog),
-            *(() if measured else pool_factor_warnings(classes, catalog)),
         ),
         finance=_finance(spec.finance),
     )

@@ -75,14 +75,3 @@ def tokenizer_warnings(classes: Iterable[RequestClass], catalog: Catalog) -> lis
                 f"{{name: {silent[0]}, input_token_factor: ..., output_token_factor: ...}}, 1 where they are equal"
             )
     return words
-
-
-def pool_factor_warnings(classes: Iterable[RequestClass], catalog: Catalog) -> list[str]:
-    """Factors on models that can be self-hosted: pools are measured with the class's own counts."""
-    return [
-        f"request class {each.name}: token factors of {factor.model} hold on relays; own pools of it are measured with the counts of the "
-        f"class, so describe the class in tokens of {factor.model} and give the others a factor"
-        for each in classes
-        for factor in each.token_factors
-        if factor.model in catalog.models and (factor.input, factor.output) != (1.0, 1.0)
-    ]

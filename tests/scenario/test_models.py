@@ -90,12 +90,6 @@ def test_counts_used_for_models_of_two_tokenizers_are_warned_of_until_a_factor_i
     assert load_scenario(write(tmp_path, said)).warnings == ()
 
 
-def test_a_factor_on_a_model_that_own_pools_may_serve_says_that_pools_ignore_it(tmp_path: Path) -> None:
-    text = GOOD.replace("[llama-3.1-8b]", "[{name: llama-3.1-8b, output_token_factor: 1.2}]", 1)
-    (warning,) = load_scenario(write(tmp_path, text)).warnings
-    assert "own pools of it are measured with the counts of the class" in warning
-
-
 def test_self_hosted_only_sees_models_in_mappings(tmp_path: Path) -> None:
     text = broken("    share: 0.6\n", "    share: 0.6\n    self_hosted_only: true\n").replace("[llama-3.1-8b]", "[{name: gpt-4.1}]", 1)
     assert any("none can be self-hosted" in line for line in problems(write(tmp_path, text)))

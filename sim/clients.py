@@ -1,7 +1,7 @@
 """Clients who react: the next request comes a think time after the answer to the last one (sessions, closed loop).
 
-An event per arrival and per change of a batch, because an answer that ends may bring an arrival. Ties: arrivals at t come before
-segments that end at t; an arrival that such an end brings at once (think time and shift 0) is routed after it.
+An event per arrival and per change of a batch, because an answer that ends may bring an arrival. Ties: arrivals at t come in the order of
+their index, before segments that end at t; an arrival that such an end brings at once (think time and shift 0) is routed after it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from sim.fleet_records import Fleet, SimulationResult
 from sim.run import Ended, Offer, Run, Serve
 from sim.traffic.columns import Requests
 
-NORMAL, LATE = 1, 2  # SimPy priorities: changes come behind arrivals of the same time
+LATE = 2**62  # SimPy priority of changes: behind arrivals of the same time, whose priority is their index
 FIRST = -1
 
 
@@ -114,7 +114,7 @@ class _Clients:
         if turn >= 0:
             arrival_ps = when_ps + self.think_ps[turn]
             self.arrival_ps[turn] = arrival_ps
-            schedule(self.env, self.arrive, turn, NORMAL, arrival_ps - self.env.now)
+            schedule(self.env, self.arrive, turn, turn, arrival_ps - self.env.now)
 
     def _arrive(self, event: simpy.Event) -> None:
         turn = event._value

@@ -64,20 +64,21 @@ def serve_all(run: Run, server: PoolState | RelayServer, chosen: Int64s, end_ps:
     return server.pool.replicas > 0
 
 
-def probe(pool: Pool, requests: Requests) -> SimulationResult:
-    """Log and totals of `requests` served by `pool` alone, least outstanding first; no event core: for capacity measurement."""
+def probe(pool: Pool, requests: Requests, router: str = "least_outstanding") -> SimulationResult:
+    """Log and totals of `requests` served by `pool` alone; no event core: for capacity measurement."""
     classes = int(requests.class_id.max(initial=0)) + 1
     check_pool_record(pool)
-    return simulate(Fleet((pool,), np.ones((classes, 1))), requests, seed=0, event_per_arrival=False)
+    return simulate(Fleet((pool,), np.ones((classes, 1)), router), requests, seed=0, event_per_arrival=False)
 
 
-def _arrivals(chosen: Int64s, arrival_ps: Int64s, targets: npt.NDArray[np.int16]) -> Iterator[tuple[int, int, int]]:
-    """(request, target, time to the next arrival) of the chosen requests; turned into Python ints a block at a time."""
+def _arrivals(chosen: Int64s, arrival_ps: Int64s, targets: npt.NDArray[np.int16]) -> Iterator[tuple[int, int, int, int]]:
+    """(request, target, next request, time to its arrival) of the chosen requests; turned into Python ints a block at a time."""
     for at in range(0, len(chosen), BLOCK):
-        rows = chosen[at : at + BLOCK]
-        times = arrival_ps[chosen[at : at + BLOCK + 1]]
-        gaps = np.diff(times) if len(times) > len(rows) else np.diff(times, append=times[-1:])
-        yield from zip(rows.tolist(), targets[rows].tolist(), gaps.tolist(), strict=True)
+        rows, after = chosen[at : at + BLOCK], chosen[at + 1 : at + BLOCK + 1]
+        if len(after) < len(rows):
+            after = np.append(after, rows[-1])
+        gaps = arrival_ps[after] - arrival_ps[rows]
+        yield from zip(rows.tolist(), targets[rows].tolist(), after.tolist(), gaps.tolist(), strict=True)
 
 
 def schedule_arrivals(
@@ -85,7 +86,7 @@ def schedule_arrivals(
 ) -> None:
     """One event that is scheduled again for each arrival: a new one each time would cost as much as the arrival.
 
-    Its priority is the index of the request (all are smaller than `LATE`), so that arrivals at one time come in that order, whoever sends them.
+    Its priority is the index of the request, so that arrivals at one time come in that order, whoever sends them.
     """
     if len(chosen) == 0:
         return
@@ -96,9 +97,9 @@ def schedule_arrivals(
         serve[target](env.now, i)  # type: ignore[arg-type]  # SimPy's clock is an int as long as all delays are
         if i != last:
             event.callbacks = callbacks
-            schedule(event, after, gap_ps)
+            schedule(event, after, gap_ps)  # type: ignore[arg-type]  # SimPy takes any int as priority
 
     callbacks: list[Callable[[Any], None]] = [arrive]
     event = simpy.Event(env)
     event._ok, event._value, event.callbacks = True, None, callbacks
-    schedule(event, int(chosen[0]), int(arrival_ps[chosen[0]]))  # type: ignore[arg-type]  # SimPy takes any int as priority
+    schedule(event, int(chosen[0]), int(arrival_ps[chosen[0]]))  # type: ignore[arg-type]

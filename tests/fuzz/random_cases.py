@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from sim.clients import Turns
 from sim.engine.deployment import BLOCK_TOKENS, EngineLimits, StepCost
 from sim.fleet_records import Fleet, Pool
 from sim.traffic.columns import Requests
 from tests.samples import make_requests
 
 ROUTERS = ("least_outstanding", "round_robin")
-CACHING_ROUTERS = (*ROUTERS, "session_affinity", "session_affinity")
 
 
 @dataclass(frozen=True)
 class Case:
-    """One run: everything that `simulate` takes but the seed, which pools with shares of 0 and 1 do not use."""
+    """One run: everything that `simulate` or `simulate_turns` takes but the seed, which pools with shares of 0 and 1 do not use."""
 
     fleet: Fleet
     requests: Requests
     end_ps: int | None
+    turns: Turns | None = None
 
 
 def random_case(number: int, most_requests: int = 60) -> Case:
@@ -97,43 +98,3 @@ def _arrivals(rng: np.random.Generator, n: int, step_ps: int) -> npt.NDArray[np.
     if shape == "anywhere":
         return rng.integers(0, int(rng.choice([2, 20])) * n * step_ps, n)
     return rng.integers(0, 4, n) * int(rng.choice([3, 50, 1000])) * step_ps
-
-
-def caching_case(number: int, most_requests: int = 60) -> Case:
-    """The same as a case with a prefix cache in most of its pools, sessions whose prompts grow, and system prompts."""
-    case = random_case(number, most_requests)
-    rng = np.random.default_rng([16, number])
-    pools = tuple(_with_cache(rng, pool) for pool in case.fleet.targets if isinstance(pool, Pool))
-    slack = int(rng.choice([0, 1, 2, 64]))
-    fleet = Fleet(pools, case.fleet.shares, str(rng.choice(CACHING_ROUTERS)), affinity_slack=slack)
-    return Case(fleet, _conversations(rng, case.requests, min(pool.kv_blocks for pool in pools) * BLOCK_TOKENS), case.end_ps)
-
-
-def _with_cache(rng: np.random.Generator, pool: Pool) -> Pool:
-    blocks = pool.kv_blocks * int(rng.choice([1, 1, 2, 4]))
-    return replace(pool, kv_blocks=blocks, limits=replace(pool.limits, kv_blocks=blocks, prefix_caching=bool(rng.random() < 0.9)))
-
-
-def _conversations(rng: np.random.Generator, requests: Requests, room: int) -> Requests:
-    """Some requests become turns: prompt = system prompt + what came before + a little, now and then cut back to the system prompt."""
-    n = len(requests)
-    session = rng.integers(-1, max(1, int(n * rng.choice([0.1, 0.3, 0.6]))), n)
-    system = rng.choice([0, 5, 16, 31, 32, 48, 64], 3)
-    system[system > room // 2] = 0
-    system_tokens = system[requests.class_id]
-    system_tokens[rng.random(n) < 0.1] = 0
-    inputs, prefix = np.maximum(requests.input_tokens, system_tokens + rng.integers(0, 20, n)), system_tokens.copy()
-    inputs = np.maximum(inputs, 1)
-    told: dict[int, tuple[int, int]] = {}
-    for i in range(n):
-        if session[i] < 0:
-            continue
-        if session[i] in told and rng.random() < 0.85:
-            first, tokens = told[session[i]]
-            requests.class_id[i], system_tokens[i] = requests.class_id[first], system_tokens[first]
-            tokens = min(tokens, int(room * 0.8))
-            prefix[i] = max(system_tokens[i], tokens - int(rng.choice([0, 0, 0, 7, 40])))
-            inputs[i] = max(prefix[i] + int(rng.choice([0, 1, 5, 16, 33])), 1)
-        told[session[i]] = (i, int(inputs[i] + requests.output_tokens[i]))
-    columns = {"input_tokens": inputs, "prefix_tokens": prefix, "system_tokens": system_tokens}
-    return replace(requests, session_id=session, **{name: column.astype(np.int32) for name, column in columns.items()})

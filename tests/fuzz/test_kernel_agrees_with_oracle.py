@@ -2,63 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 
 import pytest
 
 from sim.fleet import simulate
 from sim.fleet_records import Pool, Status
+from tests.fuzz.answers import difference, differences, kernel_answer, oracle_answer
 from tests.fuzz.random_cases import Case, random_case
 from tests.oracle.engine import THE_RULES, Rules
 from tests.oracle.fleet import simulate_plainly
 
-Answer = dict[str, list[int]]
-QUICK, CHUNK = 600, 50
-COLUMNS = ("first_ps", "finish_ps", "status", "target", "replica", "preemptions", "cached_tokens")
+QUICK, CHUNK, SOME = 600, 50, 240
 
 
-def kernel_answer(case: Case, event_per_arrival: bool) -> Answer:
-    result = simulate(case.fleet, case.requests, seed=0, end_ps=case.end_ps, event_per_arrival=event_per_arrival)
-    answer: Answer = {name: getattr(result.log, name).tolist() for name in COLUMNS}
-    for name in ("steps", "preemptions", "computed_tokens", "cached_tokens"):
-        answer[f"{name} of targets"] = [getattr(stats, name) for stats in result.targets]
-    return answer
-
-
-def oracle_answer(case: Case, rules: Rules = THE_RULES) -> Answer:
-    log = simulate_plainly(case.fleet, case.requests, case.end_ps, rules)
-    answer: Answer = {name: getattr(log, name) for name in COLUMNS}
-    answer["steps of targets"] = log.steps
-    answer["preemptions of targets"] = log.target_preemptions
-    answer["computed_tokens of targets"] = log.computed_tokens
-    answer["cached_tokens of targets"] = log.target_cached_tokens
-    return answer
-
-
-def difference(kernel: Answer, oracle: Answer) -> str:
-    """The first entry in which the answers differ; empty when they agree."""
-    for name, expected in oracle.items():
-        for at, (mine, theirs) in enumerate(zip(kernel[name], expected, strict=True)):
-            if mine != theirs:
-                return f"{name}[{at}]: kernel {mine}, oracle {theirs}"
-    return ""
-
-
-def differences(numbers: Iterable[int], most_requests: int = 60) -> list[str]:
-    """One line for each case on which kernel and oracle differ; odd cases run without an event per arrival."""
-    found = []
-    for number in numbers:
-        case = random_case(number, most_requests)
-        text = difference(kernel_answer(case, event_per_arrival=number % 2 == 0), oracle_answer(case))
-        if text:
-            found.append(f"random_case({number}, {most_requests}): {text}")
-    return found
+def random_cases(first: int, size: int, most_requests: int = 60) -> dict[str, Case]:
+    return {f"random_case({number}, {most_requests})": random_case(number, most_requests) for number in range(first, first + size)}
 
 
 @pytest.mark.parametrize("first", range(0, QUICK, CHUNK))
 def test_kernel_and_oracle_agree_on_random_cases(first: int) -> None:
-    assert differences(range(first, first + CHUNK)) == []
+    assert differences(random_cases(first, CHUNK)) == []
 
 
 def test_kernel_and_oracle_agree_on_occupancy() -> None:
@@ -67,7 +31,7 @@ def test_kernel_and_oracle_agree_on_occupancy() -> None:
     The kernel takes the blocks in use during a jump as growing evenly in time, while they grow by one at a time. Where steps become
     longer with the context the mean is too low, without a bound that would be worth a test.
     """
-    for number in range(QUICK):
+    for number in range(SOME):
         case = replace(random_case(number), end_ps=None)
         result = simulate(case.fleet, case.requests, seed=0)
         log = simulate_plainly(case.fleet, case.requests)
@@ -90,14 +54,14 @@ def test_kernel_and_oracle_agree_on_occupancy() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("first", range(10_000, 20_000, 250))
 def test_kernel_and_oracle_agree_on_many_random_cases(first: int) -> None:
-    assert differences(range(first, first + 250), most_requests=150) == []
+    assert differences(random_cases(first, 250, most_requests=150)) == []
 
 
 def test_the_random_cases_reach_the_corners() -> None:
     """A fuzz that never preempts, rejects or cuts proves nothing about those; nor does one that rejects nearly everything."""
     corners = ("preempting", "preempting a partial prefill", "rejecting", "cut with work open", "tied arrivals", "mostly served")
     seen = dict.fromkeys(corners, 0)
-    for number in range(QUICK):
+    for number in range(SOME):
         case = random_case(number)
         log = simulate_plainly(case.fleet, case.requests, case.end_ps)
         arrivals = case.requests.arrival_ps.tolist()
@@ -107,7 +71,7 @@ def test_the_random_cases_reach_the_corners() -> None:
         seen["cut with work open"] += Status.IN_FLIGHT in log.status
         seen["tied arrivals"] += len(set(arrivals)) < len(arrivals)
         seen["mostly served"] += log.status.count(Status.FINISHED) > 0.8 * len(arrivals)
-    assert min(seen.values()) >= QUICK // 20, seen
+    assert min(seen.values()) >= SOME // 20, seen
 
 
 WRONG_RULES = {
@@ -138,6 +102,6 @@ def test_no_admission_after_a_preemption_follows_from_the_other_rules() -> None:
     So dropping this rule changes nothing, and the fuzz could not miss it.
     """
     dropped = replace(THE_RULES, admit_after_preemption=True)
-    for number in range(QUICK):
+    for number in range(SOME):
         case = random_case(number)
         assert difference(oracle_answer(case), oracle_answer(case, dropped)) == "", number

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
 
 import simpy
-from simpy.events import EventPriority
 
+from sim.clients import Turns
 from sim.fleet_records import Fleet, Pool, Status
 from sim.traffic.columns import Requests
 from tests.oracle.engine import THE_RULES, Replica, Rules, Sequence
 from tests.oracle.prefix_cache import prefixes
+
+BEFORE_STEP_ENDS, AFTER_STEP_ENDS = -(10**9), 10**9  # SimPy priorities; those of timeouts are 1
 
 
 @dataclass
 class OracleLog:
     """One entry per request, in the order of `Requests`; times in ps at the client, -1 where it never happened."""
 
+    arrival_ps: list[int]
     first_ps: list[int]
     finish_ps: list[int]
     status: list[int]
@@ -36,16 +38,19 @@ class OracleLog:
 class OraclePool:
     """The replicas of one pool, and which of them gets the next request."""
 
-    def __init__(self, env: simpy.Environment, pool: Pool, router: str, slack: int, rules: Rules) -> None:
-        self.router, self.slack, self.rules = router, slack, rules
+    def __init__(self, env: simpy.Environment, pool: Pool, fleet: Fleet, rules: Rules, ended: Callable[[Sequence], None]) -> None:
+        self.router, self.slack, self.rules, self.ended = fleet.router, fleet.affinity_slack, rules, ended
+        self.shift_ps = pool.network_ps + pool.cost.request_ps  # the replicas' clock runs this far behind the client's
         self.last_replica: dict[int, int] = {}
         self.outstanding = [0] * pool.replicas
         self.served = 0
+        self.sequences: list[Sequence] = []
         self.replicas = [Replica(env, pool.cost, pool.kv_blocks, pool.limits, self.released(i), rules) for i in range(pool.replicas)]
 
     def released(self, replica: int) -> Callable[[Sequence], None]:
         def on_finish(seq: Sequence) -> None:
             self.outstanding[replica] -= 1
+            self.ended(seq)
 
         return on_finish
 
@@ -65,77 +70,96 @@ class OraclePool:
         return more > self.slack and self.outstanding[replica] > 1.5 * min(self.outstanding)
 
 
-def simulate_plainly(fleet: Fleet, requests: Requests, end_ps: int | None = None, rules: Rules = THE_RULES) -> OracleLog:
-    """What `sim.fleet.simulate` must answer for a fleet of pools whose shares are all 0 or 1 (so that no draw is needed).
+class OracleFleet:
+    """All pools and the clients, who may wait for an answer before they send on."""
 
-    Pools meet in nothing but the split of the classes, so each runs on its own clock. With `end_ps` everything up to and
-    including that instant happens on the pool's clock, also the start of a step at it.
-    """
-    n = len(requests)
-    log = OracleLog([-1] * n, [-1] * n, [int(Status.IN_FLIGHT)] * n, [-1] * n, [-1] * n, [0] * n, [0] * n)
-    for index, class_id in enumerate(requests.class_id):
-        row = fleet.shares[class_id]
-        if row.any():
-            log.target[index] = int(row.argmax())
-            assert row.max() == 1.0
-        elif end_ps is None or requests.arrival_ps[index] <= end_ps:
-            log.status[index] = int(Status.REJECTED)
-    for target, pool in enumerate(fleet.targets):
-        assert isinstance(pool, Pool), "the oracle knows pools only"
-        run_pool(log, requests, target, pool, fleet, end_ps, rules)
-    return log
+    def __init__(self, fleet: Fleet, requests: Requests, rules: Rules, turns: Turns | None) -> None:
+        n = len(requests)
+        arrivals = requests.arrival_ps.tolist() if turns is None else [-1] * n
+        self.log = OracleLog(arrivals, [-1] * n, [-1] * n, [int(Status.IN_FLIGHT)] * n, [-1] * n, [-1] * n, [0] * n, [0] * n)
+        self.env = simpy.Environment(initial_time=0)
+        self.requests, self.rules, self.turns = requests, rules, turns
+        for index, class_id in enumerate(requests.class_id):
+            row = fleet.shares[class_id]
+            assert not row.any() or row.max() == 1.0, "shares of 0 and 1, so that no draw is needed"
+            self.log.target[index] = int(row.argmax()) if row.any() else -1
+        self.prefix_of = prefixes(requests)
+        self.pools: list[OraclePool] = []
+        for pool in fleet.targets:
+            assert isinstance(pool, Pool), "the oracle knows pools only"
+            self.pools.append(OraclePool(self.env, pool, fleet, rules, self.finished))
+        for index in range(n):
+            if turns is None or turns.after[index] < 0:
+                self.schedule(index, int(requests.arrival_ps[index]))
 
+    def schedule(self, index: int, at_ps: int) -> None:
+        """Arrivals come before the step ends of the same instant, and among themselves in the order of their index."""
+        event = self.env.event()
+        event._ok, event._value = True, None
+        event.callbacks.append(lambda _: self.arrive(index))
+        priority = index + (BEFORE_STEP_ENDS if self.rules.arrivals_before_step_ends else AFTER_STEP_ENDS)
+        self.env.schedule(event, priority, delay=at_ps - self.env.now)  # type: ignore[arg-type]
 
-def run_pool(log: OracleLog, requests: Requests, target: int, pool: Pool, fleet: Fleet, end_ps: int | None, rules: Rules) -> None:
-    """Serve the requests of one pool and write what became of them into `log`."""
-    env = simpy.Environment(initial_time=0)
-    front = OraclePool(env, pool, fleet.router, fleet.affinity_slack, rules)
-    prefix_of = prefixes(requests, [i for i in range(len(requests)) if log.target[i] == target])
-    shift_ps = pool.network_ps + pool.cost.request_ps  # the replicas' clock runs this far behind the client's
-    sequences: list[Sequence] = []
-
-    def route(index: int) -> None:
-        session = int(requests.session_id[index])
-        replica = front.choose(session)
-        seq = Sequence(index, int(requests.input_tokens[index]), int(requests.output_tokens[index]), prefix=prefix_of[index])
-        if not front.replicas[replica].can_ever_hold(seq):
-            log.status[index] = int(Status.REJECTED)
-            return
+    def arrive(self, index: int) -> None:
+        log, session = self.log, int(self.requests.session_id[index])
+        log.arrival_ps[index] = int(self.env.now)
+        if log.target[index] < 0:
+            return self.reject(index)
+        pool = self.pools[log.target[index]]
+        replica = pool.choose(session)
+        tokens = int(self.requests.input_tokens[index]), int(self.requests.output_tokens[index])
+        seq = Sequence(index, *tokens, prefix=self.prefix_of[index])
+        if not pool.replicas[replica].can_ever_hold(seq):
+            return self.reject(index)
         log.replica[index] = replica
         if session >= 0:
-            front.last_replica[session] = replica
-        sequences.append(seq)
-        front.outstanding[replica] += 1
-        front.replicas[replica].arrive(seq)
+            pool.last_replica[session] = replica
+        pool.sequences.append(seq)
+        pool.outstanding[replica] += 1
+        pool.replicas[replica].arrive(seq)
 
-    for index in range(len(requests)):
-        if log.target[index] == target:
-            schedule_arrival(env, int(requests.arrival_ps[index]), partial(route, index), rules)
-    while env.peek() < float("inf") and (end_ps is None or env.peek() <= end_ps):
-        env.step()
-    collect(log, sequences, front.replicas, shift_ps)
+    def reject(self, index: int) -> None:
+        self.log.status[index] = int(Status.REJECTED)
+        self.send_on(index, int(self.env.now))
+
+    def finished(self, seq: Sequence) -> None:
+        self.send_on(seq.index, seq.finish_ps + self.pools[self.log.target[seq.index]].shift_ps)
+
+    def send_on(self, index: int, known_ps: int) -> None:
+        """Whoever waits for request `index` sends the next one when he has thought."""
+        for later in range(len(self.requests)) if self.turns is not None else ():
+            if self.turns is not None and self.turns.after[later] == index:
+                at_ps = known_ps + int(self.turns.think_ps[later])
+                assert at_ps > self.env.now, "an answer that brings an arrival at once is not for the oracle"
+                self.schedule(later, at_ps)
+
+    def run(self, end_ps: int | None) -> OracleLog:
+        """Up to and including `end_ps` on the clock of the arrivals, also the start of a step at it."""
+        while self.env.peek() < float("inf") and (end_ps is None or self.env.peek() <= end_ps):
+            self.env.step()
+        for pool in self.pools:
+            self.collect(pool)
+        return self.log
+
+    def collect(self, pool: OraclePool) -> None:
+        log = self.log
+        for seq in pool.sequences:
+            log.preemptions[seq.index] = seq.preemptions
+            log.cached_tokens[seq.index] = max(seq.cached_tokens, 0)
+            if seq.first_ps >= 0:
+                log.first_ps[seq.index] = seq.first_ps + pool.shift_ps
+            if seq.finish_ps >= 0:
+                log.finish_ps[seq.index] = seq.finish_ps + pool.shift_ps
+                log.status[seq.index] = int(Status.FINISHED)
+        log.steps.append(sum(r.steps for r in pool.replicas))
+        log.target_preemptions.append(sum(r.preemptions for r in pool.replicas))
+        log.computed_tokens.append(sum(r.computed_tokens for r in pool.replicas))
+        log.target_cached_tokens.append(sum(r.cache.hit_tokens for r in pool.replicas if r.cache))
+        log.replicas.append(pool.replicas)
 
 
-def schedule_arrival(env: simpy.Environment, at_ps: int, arrive: Callable[[], None], rules: Rules) -> None:
-    """Priority 0 pops before the timeouts (priority 1) of the same instant; equal arrivals pop in the order of their index."""
-    event = env.event()
-    event._ok, event._value = True, None
-    event.callbacks.append(lambda _: arrive())
-    priority = EventPriority(0 if rules.arrivals_before_step_ends else 2)
-    env.schedule(event, priority, delay=at_ps)
-
-
-def collect(log: OracleLog, sequences: list[Sequence], replicas: list[Replica], shift_ps: int) -> None:
-    for seq in sequences:
-        log.preemptions[seq.index] = seq.preemptions
-        log.cached_tokens[seq.index] = max(seq.cached_tokens, 0)
-        if seq.first_ps >= 0:
-            log.first_ps[seq.index] = seq.first_ps + shift_ps
-        if seq.finish_ps >= 0:
-            log.finish_ps[seq.index] = seq.finish_ps + shift_ps
-            log.status[seq.index] = int(Status.FINISHED)
-    log.steps.append(sum(r.steps for r in replicas))
-    log.target_preemptions.append(sum(r.preemptions for r in replicas))
-    log.computed_tokens.append(sum(r.computed_tokens for r in replicas))
-    log.target_cached_tokens.append(sum(r.cache.hit_tokens for r in replicas if r.cache))
-    log.replicas.append(replicas)
+def simulate_plainly(
+    fleet: Fleet, requests: Requests, end_ps: int | None = None, rules: Rules = THE_RULES, turns: Turns | None = None
+) -> OracleLog:
+    """What `sim.fleet.simulate`, or with `turns` `sim.clients.simulate_turns`, must answer for a fleet of pools whose shares are 0 or 1."""
+    return OracleFleet(fleet, requests, rules, turns).run(end_ps)

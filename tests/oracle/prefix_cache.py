@@ -40,29 +40,28 @@ class Prefix:
 NO_PREFIX = Prefix()
 
 
-def prefixes(requests: Requests, members: list[int]) -> dict[int, Prefix]:
-    """The prefix of each request of `members` (all requests, of which a pool serves some, share the sessions)."""
-    number: dict[int, int] = {}
-    last: dict[int, int] = {}
-    chain_of: dict[int, tuple[int, int] | None] = {}
-    carried = dict.fromkeys(members, 0)
-    for i in range(len(requests)):
-        session = int(requests.session_id[i])
+def prefixes(requests: Requests) -> list[Prefix]:
+    """The prefix of each request."""
+    turns: dict[int, list[int]] = {}  # of each session
+    chain_of: list[tuple[int, int] | None] = [None] * len(requests)
+    carried = [0] * len(requests)
+    number = 0
+    for i, session in enumerate(requests.session_id.tolist()):
         if session < 0:
-            chain_of[i] = None
             continue
-        before = last.get(session)
-        if before is None or requests.prefix_tokens[i] < requests.prefix_tokens[before]:
-            number[session] = number.get(session, -1) + 1
-        elif before in carried:
-            carried[before] = int(requests.prefix_tokens[i])
-        last[session] = i
-        chain_of[i] = (session, number[session])
-    found = {}
-    for i in members:
+        before = turns.get(session, [])
+        if before and requests.prefix_tokens[i] >= requests.prefix_tokens[before[-1]]:
+            carried[before[-1]] = int(requests.prefix_tokens[i])
+            chain_of[i] = chain_of[before[-1]]
+        else:
+            chain_of[i] = (session, number)
+            number += 1
+        turns[session] = [*before, i]
+    found = []
+    for i in range(len(requests)):
         blocks = int(requests.system_tokens[i]) // 16
         system = (int(requests.class_id[i]), int(requests.system_tokens[i])) if blocks else None
-        found[i] = Prefix(system, blocks, chain_of[i], carried[i])
+        found.append(Prefix(system, blocks, chain_of[i], carried[i]))
     return found
 
 
@@ -73,6 +72,7 @@ class Entry:
     blocks: list[str]
     seq: Any = None
     system: tuple[int, int] | None = None
+    has_lost_its_head: bool = False  # by a wrong rule only
 
 
 @dataclass
@@ -86,6 +86,7 @@ class PrefixCache:
     hit_tokens: int = 0
     evicted: int = 0
     hits_after_preemption: int = 0
+    most_holders: int = 0
 
     @property
     def cached(self) -> int:
@@ -98,7 +99,8 @@ class PrefixCache:
     def evict(self) -> None:
         """Give up one block."""
         entry = self.entries[0 if self.rules.evict == "oldest" else -1]
-        entry.blocks.pop(-1 if self.rules.evict_from == "tail" else 0)
+        entry.blocks.pop()
+        entry.has_lost_its_head = self.rules.evict_from == "head"
         self.evicted += 1
         self.drop_if_empty(entry)
 
@@ -123,7 +125,7 @@ class PrefixCache:
         if seq.prefix.system_blocks:
             entry = self.cached_system(seq.prefix.system)
             if entry is not None:
-                found += len(entry.blocks)
+                found += 0 if entry.has_lost_its_head else len(entry.blocks)
                 self.entries.remove(entry)
             if whole:
                 found = seq.prefix.system_blocks
@@ -144,11 +146,12 @@ class PrefixCache:
     def hold(self, seq: Any) -> None:
         seq.holds = True
         self.holders.setdefault(seq.prefix.system, []).append(seq)
+        self.most_holders = max(self.most_holders, len(self.holders[seq.prefix.system]))
 
     def take_entry(self, seq: Any) -> int:
         """Blocks found in the entry of the chain, or in the request's own one."""
         entry: Entry | None = seq.entry if seq.prefix.chain is None else self.last_of_chain.get(seq.prefix.chain)
-        if entry is None or entry.seq.prefix.system != seq.prefix.system:
+        if entry is None or entry.has_lost_its_head or entry.seq.prefix.system != seq.prefix.system:
             return 0
         usable = len(entry.blocks)
         if entry.seq is not seq and self.rules.carried == "next turn":
@@ -216,4 +219,3 @@ class PrefixCache:
 def from_entry_is_own(seq: Any, hit: int) -> bool:
     """Whether a request that comes back after a preemption found more than its system prompt."""
     return hit > 16 * int(seq.prefix.system_blocks)
-

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from optimize.money import hosts_usd
-from optimize.money.charges import charges
+from optimize.money.charges import OTHER, charges
 from optimize.records import Floats, Ints, Plan, PoolTerms
+
+FOLLOWS = (" tokens", OTHER)  # charges of a relay that follow its tokens
 
 
 @dataclass(frozen=True)
@@ -40,9 +42,10 @@ class Scaling:
     """
 
     plan: Plan
-    relay_usd: float
+    token_usd: float
+    relay_rest_usd: float  # relay lines that do not follow tokens (minimum payments, provisioned units): kept as they are
     fixed_usd: float
-    pool_rest_usd: float  # GPU lines beyond host-hours x price: kept as they are
+    pool_rest_usd: float  # GPU lines beyond the pools' host-hours (starts): kept as they are
 
     def at(self, demand: float, gpu_price: float = 1.0, api_price: float = 1.0, load: float = 1.0) -> Scaled:
         """`load` scales what one request occupies on own GPUs (simulator error, longer answers); prices are factors on today's."""
@@ -59,7 +62,8 @@ class Scaling:
             stock = terms.option.offer.stock
             if stock is not None and by_offer[terms.option.offer.id] > stock:
                 short.append(terms.option.offer.id)
-        return Scaled(gpu_usd, self.relay_usd * demand * api_price, self.fixed_usd, tuple(most), tuple(paid), tuple(dict.fromkeys(short)))
+        relay_usd = (self.token_usd * demand + self.relay_rest_usd) * api_price
+        return Scaled(gpu_usd, relay_usd, self.fixed_usd, tuple(most), tuple(paid), tuple(dict.fromkeys(short)))
 
 
 def scaling(plan: Plan) -> Scaling:
@@ -67,8 +71,10 @@ def scaling(plan: Plan) -> Scaling:
     kinds = {"gpu": 0.0, "relay": 0.0, "fixed": 0.0}
     for line in plan.lines:
         kinds[line.kind if line.kind in kinds else "fixed"] += line.per_month_usd
-    hours = sum(c.usd for c in charges(plan.program, plan.solution, plan.lines) if c.item == "host-hour")
-    return Scaling(plan, kinds["relay"], kinds["fixed"], kinds["gpu"] - hours)
+    tokens = sum(c.usd for c in charges(plan.program, plan.solution, plan.lines) if c.kind == "relay" and c.item.endswith(FOLLOWS))
+    weight_h, pools = plan.demand.weight_h, plan.program.pools
+    hours = sum(hosts_usd(plan.solution.billed[p], weight_h, terms.option.offer.usd_per_hour) for p, terms in enumerate(pools))
+    return Scaling(plan, tokens, kinds["relay"] - tokens, kinds["fixed"], kinds["gpu"] - hours)
 
 
 def scaled_hosts(plan: Plan, p: int, factor: float) -> tuple[Ints, Ints]:

@@ -18,8 +18,11 @@ class OwnOrRent:
     """A rented pool and the own hosts that would replace it: as many as its busiest hour needs, paid for in every hour."""
 
     pool: str
+    gpu: str
     rent_usd: float
-    month: OwnedMonth | None  # None: no purchase price is known for this GPU
+    host: OwnHost | None  # None: no purchase price is known for this GPU
+    month: OwnedMonth | None
+    load_share: float
     sentence: str
 
 
@@ -32,16 +35,16 @@ def own_or_rent(plan: Plan) -> tuple[OwnOrRent, ...]:
 
 def _row(plan: Plan, p: int, rent_usd: float, share: float) -> OwnOrRent:
     terms, finance = plan.program.pools[p], plan.scenario.finance
-    host = own_host(plan, terms)
+    host, gpu, load = own_host(plan, terms), terms.option.offer.gpu, load_share(plan, p)
     if host is None:
-        words = f"no purchase price is known for {terms.option.offer.gpu}: write finance.gpu_purchase_usd.{terms.option.offer.gpu}"
-        return OwnOrRent(terms.option.id, rent_usd, None, words)
+        words = f"no purchase price is known for {gpu}: write finance.gpu_purchase_usd.{gpu}"
+        return OwnOrRent(terms.option.id, gpu, rent_usd, None, None, load, words)
     values = values_of(finance)
     staff = values["staff_usd_per_month"]
     if staff.value is not None:
         values |= {"staff_usd_per_month": type(staff)(**{**vars(staff), "value": staff.value * share})}
-    month = owned_month(host, int(plan.solution.billed[p].max()), load_share(plan, p), values)
-    return OwnOrRent(terms.option.id, rent_usd, month, verdict(rent_usd, month))
+    month = owned_month(host, int(plan.solution.billed[p].max()), load, values)
+    return OwnOrRent(terms.option.id, gpu, rent_usd, host, month, load, verdict(rent_usd, month))
 
 
 def own_host(plan: Plan, terms: PoolTerms) -> OwnHost | None:

@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from optimize.money.units import HOUR_S, MTOK
-from optimize.records import CostLine, Floats, PoolTerms, ProgramInput, ProgramSolution, RelayTerms
+from optimize.money.units import HOUR_S, HOURS_PER_MONTH, MTOK
+from optimize.records import CostLine, Floats, ProgramInput, ProgramSolution, RelayTerms
 from sim.catalog.records import Offer, Relay
 
 OTHER = "other terms"  # what a line holds beyond quantity x price
+FLAT, HOST_HOUR, UNIT_HOUR = "per month", "host-hour", "unit-hour"
 LEAST_USD = 1e-6
 
 
@@ -29,6 +30,7 @@ class Charge:
     quantity: float
     unit: str
     usd_per_unit: float
+    factor: float = 1.0  # on the list price, from the tier that was bought
 
     @property
     def usd(self) -> float:
@@ -45,32 +47,37 @@ def charges(problem: ProgramInput, solution: ProgramSolution, lines: Sequence[Co
     What quantity x price does not explain (a price that is not linear, a line that no pool or relay has) is a charge of its own,
     `other terms`, one unit at that amount.
     """
-    pools = {terms.option.id: p for p, terms in enumerate(problem.pools)}
-    relays = {terms.relay.id: a for a, terms in enumerate(problem.relays)}
     found: list[Charge] = []
     for line in lines:
-        parts: list[Charge] = []
-        if line.kind == "gpu" and line.name in pools:
-            p = pools[line.name]
-            parts = [pool_charge(problem.pools[p], float(solution.billed[p] @ problem.demand.weight_h))]
-        elif line.kind == "relay" and line.name in relays:
-            a = relays[line.name]
-            parts = relay_charges(problem, problem.relays[a], solution.relay_flow[a])
+        parts = line_charges(problem, solution, line)
         rest = line.per_month_usd - sum(part.usd for part in parts)
         if not parts or abs(rest) > LEAST_USD * max(1.0, abs(line.per_month_usd)):
-            item = OTHER if parts else "per month"
-            parts.append(Charge(line.name, line.kind, line.name, item, 1.0, "month", rest))
+            parts.append(Charge(line.name, line.kind, line.name, OTHER if parts else FLAT, 1.0, "month", rest))
         found += parts
     return tuple(found)
 
 
-def pool_charge(terms: PoolTerms, host_hours: float) -> Charge:
-    """Paid host-hours of a pool at the price of its offer."""
-    offer = terms.option.offer
-    return Charge(terms.option.id, "gpu", offer.id, "host-hour", host_hours, "h", offer.usd_per_hour)
+def line_charges(problem: ProgramInput, solution: ProgramSolution, line: CostLine) -> list[Charge]:
+    """What a line consists of by its name: a pool's host-hours and starts, a relay's tokens and provisioned units; empty for any other."""
+    for p, terms in enumerate(problem.pools):
+        offer = terms.option.offer
+        hours = {
+            terms.option.id: float(solution.billed[p] @ problem.demand.weight_h),
+            f"{terms.option.id} starts": line.per_month_usd / offer.usd_per_hour if offer.usd_per_hour > 0 else 0.0,
+        }
+        if line.kind == "gpu" and line.name in hours:
+            return [Charge(line.name, "gpu", offer.id, HOST_HOUR, hours[line.name], "h", offer.usd_per_hour)]
+    for a, sold in enumerate(problem.relays):
+        if line.kind == "relay" and line.name == sold.relay.id and sold.units is None:
+            tier = -1 if solution.relay_tier is None else int(solution.relay_tier[a])
+            return relay_charges(problem, sold, solution.relay_flow[a], sold.tiers[tier].price_factor if tier >= 0 else 1.0)
+        if line.kind == "relay" and line.name == f"{sold.relay.id} units" and sold.units and solution.relay_units is not None:
+            hours_paid = float(solution.relay_units[a]) * HOURS_PER_MONTH
+            return [Charge(line.name, "relay", sold.relay.id, UNIT_HOUR, hours_paid, "h", sold.units.usd_per_hour)]
+    return []
 
 
-def relay_charges(problem: ProgramInput, terms: RelayTerms, flow: Floats) -> list[Charge]:
+def relay_charges(problem: ProgramInput, terms: RelayTerms, flow: Floats, factor: float = 1.0) -> list[Charge]:
     """Tokens of a month through a relay by kind: plain input, cached input, output; kinds that do not occur are left out."""
     requests = flow @ problem.demand.weight_h * HOUR_S
     cached = float(requests @ cached_tokens(problem, terms))
@@ -78,7 +85,7 @@ def relay_charges(problem: ProgramInput, terms: RelayTerms, flow: Floats) -> lis
     tokens = {"input": float(requests @ inputs) - cached, "cached": cached, "output": float(requests @ outputs)}
     relay = terms.relay
     return [
-        Charge(relay.id, "relay", relay.id, f"{item} tokens", count / MTOK, "million tokens", token_price(relay, item))
+        Charge(relay.id, "relay", relay.id, f"{item} tokens", count / MTOK, "million tokens", token_price(relay, item) * factor, factor)
         for item, count in tokens.items()
         if count > 0
     ]
@@ -110,9 +117,12 @@ def repriced(found: Sequence[Charge], offers: Iterable[Offer], relays: Iterable[
     answer = []
     for charge in found:
         usd = charge.usd_per_unit
-        if charge.item == "host-hour":
+        seller = sellers.get(charge.source)
+        if charge.item == HOST_HOUR:
             usd = hours.get(charge.source, usd)
-        elif charge.item.endswith(" tokens") and charge.source in sellers:
-            usd = token_price(sellers[charge.source], charge.item.removesuffix(" tokens"))
+        elif charge.item == UNIT_HOUR and seller is not None and seller.unit_usd_per_hour is not None:
+            usd = seller.unit_usd_per_hour
+        elif charge.item.endswith(" tokens") and seller is not None:
+            usd = token_price(seller, charge.item.removesuffix(" tokens")) * charge.factor
         answer.append(replace(charge, usd_per_unit=usd))
     return tuple(answer)

@@ -1,0 +1,161 @@
+"""Months ahead, break-even, sensitivity and own-or-rent, as formulas over the assumptions where whole hosts stay the same."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from optimize.money.charges import Charge
+from optimize.report.bill import cents_of
+from optimize.report.columns import Table
+from optimize.report.finance import Money
+from optimize.report.finance_columns import MONTHS
+from optimize.report.workbook.lines import CHARGES_SHEET, EXACT
+from optimize.report.workbook.pen import Pen, address, place, span
+
+COLOURS = ("#4C8DD6", "#E08A3C", "#3DA37A", "#C65D9E")
+
+
+def exact_sum(money: Money, kind: str) -> str:
+    """The sum of the exact charges of one kind, as a formula without the equals sign."""
+    cells = [place(CHARGES_SHEET, r, EXACT) for r, charge in enumerate(money.charges, start=1) if charge.kind == kind]
+    return "SUM(" + ",".join(cells) + ")" if cells else "0"
+
+
+def host_prices(money: Money) -> dict[str, Charge]:
+    """The host-hour charge of each pool."""
+    return {charge.line: charge for charge in money.charges if charge.item == "host-hour"}
+
+
+def write_months(pen: Pen, money: Money) -> None:
+    """Each month: host-hours and relay volume of this run, prices and drift of the assumptions."""
+    sheet, months = pen.sheet("Months", (10, 9, 15, *[14] * 10)), money.horizon.months
+    pen.heads(sheet, 0, MONTHS)
+    pools, options = host_prices(money), money.plan.program.pools
+    used = [p for p, terms in enumerate(options) if terms.option.id in pools]
+    side = len(MONTHS) + 1  # host-hours of each pool stand to the right of the table
+    sheet.write_string(0, side - 1, "tokens, times today's", pen.formats["head"])
+    for k, p in enumerate(used):
+        sheet.write_string(0, side + k, f"host-hours {options[p].option.id}", pen.formats["head"])
+    rest = _rest(money)
+    for m, month in enumerate(months):
+        r = m + 1
+        table = _row(money, m)
+        for c, value in ((0, table[0]), (1, table[1]), (2, table[2]), (10, table[10])):
+            pen.write(sheet, r, c, value, MONTHS[c].unit if c else "")
+        longer = (1 + money.plan.scenario.finance.token_growth_per_month) ** m
+        sheet.write_number(r, side - 1, month.demand * longer, pen.formats["number"])
+        hours = [f"{address(r, side + k)}*{pen.prices[pools[options[p].option.id].price_name]}" for k, p in enumerate(used)]
+        for k, p in enumerate(used):
+            sheet.write_number(r, side + k, month.host_hours[p], pen.formats["number"])
+        gpu = "+".join([*hours, *rest]) or "0"
+        pen.formula(sheet, r, 3, f"=({gpu})*(1+gpu_price_drift_per_year)^({m}/12)/usd_per_unit", _number(table[3]))
+        relay = f"={exact_sum(money, 'relay')}*{address(r, side - 1)}*(1+api_price_drift_per_year)^({m}/12)"
+        pen.formula(sheet, r, 4, relay, _number(table[4]))
+        pen.formula(sheet, r, 5, f"={exact_sum(money, 'fixed')}", _number(table[5]))
+        pen.formula(sheet, r, 6, "=(migration_usd+training_usd)/usd_per_unit" if m == 0 else "=0", _number(table[6]))
+        _cash(pen, sheet, r, m, table)
+        pen.write(sheet, r, 11, table[11], "money")
+    _totals(pen, sheet, money)
+
+
+def _row(money: Money, m: int) -> tuple[Any, ...]:
+    from optimize.report.finance import month_rows
+
+    return month_rows(money)[m]
+
+
+def _rest(money: Money) -> list[str]:
+    """GPU charges beyond host-hours, which stay as they are."""
+    odd = [r for r, c in enumerate(money.charges, start=1) if c.kind == "gpu" and c.item != "host-hour"]
+    return [f"{place(CHARGES_SHEET, r, EXACT)}*usd_per_unit" for r in odd]
+
+
+def _number(value: Any) -> float:
+    return float(value or 0.0)
+
+
+def _cash(pen: Pen, sheet: Any, r: int, m: int, table: tuple[Any, ...]) -> None:
+    """Credits, cash of the month and cash so far."""
+    bill = f"SUM({address(r, 3)}:{address(r, 6)})"
+    used = f"-SUM({span(7, 1, r - 1)})" if m else ""
+    expired = f'OR(free_credits_months="",{m}<free_credits_months)'
+    pen.formula(sheet, r, 7, f"=IF({expired},MIN({bill},free_credits_usd/usd_per_unit{used}),0)", _number(table[7]))
+    pen.formula(sheet, r, 8, f"={bill}-{address(r, 7)}", _number(table[8]))
+    pen.formula(sheet, r, 9, f"=SUM({span(8, 1, r)})", _number(table[9]))
+
+
+def _totals(pen: Pen, sheet: Any, money: Money) -> None:
+    """Sum, present value, and the picture."""
+    last, present = len(money.horizon.months), money.horizon.present_usd
+    total = cents_of(money.plan, present[None]) / 100
+    r = last + 2
+    sheet.write_string(r, 0, "sum of the months", pen.formats["bold"])
+    pen.formula(sheet, r, 8, f"=SUM({span(8, 1, last)})", total, "total")
+    sheet.write_string(r + 1, 0, "present value at the cost of capital; empty while that is open", pen.formats["bold"])
+    rate = "((1+cost_of_capital)^(1/12)-1)"
+    paid = f"{address(1, 8)}+NPV({rate},{span(8, 2, last)})" if last > 1 else address(1, 8)
+    known = next((usd for key, usd in present.items() if key is not None and len(present) == 2), None)
+    value: float | str = "" if known is None else cents_of(money.plan, known) / 100
+    pen.formula(sheet, r + 1, 8, f'=IF(cost_of_capital="","",{paid})', value, "total")
+    chart = pen.book.add_chart({"type": "column", "subtype": "stacked"})
+    for k, (c, name) in enumerate(((3, "GPU hosts"), (4, "relays"), (5, "fixed"), (6, "one-off"))):
+        points = {"categories": ["Months", 1, 0, last, 0], "values": ["Months", 1, c, last, c]}
+        chart.add_series({**points, "name": name, "fill": {"color": COLOURS[k]}, "gap": 40})
+    chart.set_title({"name": f"Cost by month, {pen.currency}"})
+    chart.set_legend({"position": "bottom"})
+    chart.set_size({"width": 1100, "height": 360})
+    sheet.insert_chart(r + 4, 0, chart)
+    sheet.freeze_panes(1, 1)
+
+
+def write_break_even(pen: Pen, money: Money, table: Table) -> None:
+    """Three strategies over demand, with the band of own GPUs; whole hosts: recalculated by a new run only."""
+    sheet = pen.sheet("Break-even")
+    end = pen.table(sheet, table)
+    words = ["Whole hosts are counted anew at each demand: these figures follow prices only in a new run.", *money.break_even.notes]
+    for k, text in enumerate(words):
+        sheet.write_string(end + 1 + k, 0, text, pen.formats["dim"])
+    x = 1 if table.rows and table.rows[0][1] is not None else 2
+    chart = pen.book.add_chart({"type": "scatter", "subtype": "straight_with_markers"})
+    for k, (c, name) in enumerate(((4, "this plan"), (5, "all API"), (6, "self-hosted"))):
+        if any(row[c] is not None for row in table.rows):
+            points = {"categories": ["Break-even", 1, x, end - 1, x], "values": ["Break-even", 1, c, end - 1, c]}
+            chart.add_series({**points, "name": name, "line": {"color": COLOURS[k], "width": 2}, "marker": {"type": "circle", "size": 4}})
+    chart.set_title({"name": f"Cost of a month over demand, {pen.currency}"})
+    chart.set_x_axis(
+        {"name": "daily users" if x == 1 else "requests a month", "log_base": 10, "num_format": "#,##0", "label_position": "low"}
+    )
+    chart.set_y_axis({"log_base": 10, "num_format": "#,##0"})
+    chart.set_legend({"position": "bottom"})
+    chart.set_size({"width": 900, "height": 420})
+    sheet.insert_chart(end + 3 + len(words), 0, chart)
+
+
+def write_sensitivity(pen: Pen, money: Money, table: Table) -> None:
+    """Prices are live; demand and capacity need whole hosts and are figures of this run."""
+    sheet = pen.sheet("Sensitivity")
+    end = pen.table(sheet, table)
+    total = "cost_exact"
+    for r, row in enumerate(table.rows, start=1):
+        name, part = str(row[0]), ""
+        if name.startswith("price: "):
+            cells = [k for k, c in enumerate(money.charges, start=1) if c.price_name == name.removeprefix("price: ")]
+            part = "SUM(" + ",".join(place(CHARGES_SHEET, k, EXACT) for k in cells) + ")"
+        elif name in ("all GPU prices", "all API prices"):
+            part = exact_sum(money, "gpu" if "GPU" in name else "relay")
+        if not part:
+            continue
+        change = address(r, 1)
+        pen.formula(sheet, r, 2, f"={total}-{part}*{change}", _number(row[2]))
+        pen.formula(sheet, r, 3, f"={total}+{part}*{change}", _number(row[3]))
+        pen.formula(sheet, r, 4, f"=ABS({address(r, 3)}-{address(r, 2)})", _number(row[4]))
+    sheet.write_string(end + 1, 0, "Demand and capacity need whole hosts: these rows follow prices only in a new run.", pen.formats["dim"])
+    chart = pen.book.add_chart({"type": "bar"})
+    for k, (c, name) in enumerate(((2, "lower"), (3, "higher"))):
+        points = {"categories": ["Sensitivity", 1, 0, end - 1, 0], "values": ["Sensitivity", 1, c, end - 1, c]}
+        chart.add_series({**points, "name": name, "fill": {"color": COLOURS[2 - k]}})
+    chart.set_title({"name": f"Cost of a month with one input changed, {pen.currency}"})
+    chart.set_y_axis({"reverse": True})
+    chart.set_legend({"position": "bottom"})
+    chart.set_size({"width": 1000, "height": 140 + 36 * len(table.rows)})
+    sheet.insert_chart(end + 3, 0, chart)

@@ -1,0 +1,152 @@
+"""Sheets that state what the plan is: summary, unit costs, fleet by hour, FOCUS rows, notes, manifest."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from optimize.report import tables
+from optimize.report.columns import Table, Value
+from optimize.report.finance import Money
+from optimize.report.plan_json import lower_bound
+from optimize.report.words import STATUS_WORDS, headline
+from optimize.report.workbook.lines import CHARGES_SHEET, MONTH
+from optimize.report.workbook.pen import Pen, address, place
+from optimize.unitcosts import unit_costs
+
+BILLED, EFFECTIVE, CONTRACTED = 5, 6, 8  # columns of FOCUS that are the charge
+COLOURS = ("#4C8DD6", "#E08A3C", "#3DA37A", "#C65D9E", "#A8912F", "#7C6FD0", "#5AA9B8")
+
+
+def write_summary(pen: Pen, sheet: Any, money: Money) -> None:
+    """Verdict and money; what follows from the bill is a formula."""
+    plan, bill = money.plan, money.bill
+    budget, cost, bound = plan.scenario.budget.per_month, bill.total / 100, lower_bound(plan, bill)
+    sheet.set_column(0, 0, 40)
+    sheet.set_column(1, 1, 80)
+    limited = math.isfinite(budget)
+    rows: list[tuple[str, Any, str, float | None]] = [
+        ("Scenario", plan.scenario.name, "title", None),
+        ("Verdict", STATUS_WORDS[plan.status], "bold", None),
+        ("In words", headline(plan, bill), "wrap", None),
+        (f"Cost a month, {bill.currency}", "=cost_per_month", "big", cost),
+        (f"Budget a month, {bill.currency}", budget if limited else "none", "money", None),
+        ("Left of the budget", "=B5-B4" if limited else "", "money", budget - cost if limited else None),
+        (f"Lower bound a month, {bill.currency} (at the prices of the run)", bound, "money", None),
+        ("Gap to the lower bound", "=IF(B4=0,0,(B4-B7)/B4)", "share", (cost - bound) / cost if cost else 0.0),
+        ("Cost a year at this demand and these prices", "=12*B4", "money", 12 * cost),
+        ("Seed", plan.scenario.seed, "", None),
+        ("Catalogue of", plan.scenario.catalog.date, "", None),
+    ]
+    rows += [("Own or rent", f"{row.pool}: {row.sentence}", "wrap", None) for row in money.own]
+    rows += [("Price book warns", text, "wrap", None) for text in money.prices.warnings]
+    for r, (label, value, style, result) in enumerate(rows):
+        sheet.write_string(r, 0, label, pen.formats["bold"])
+        if result is not None:
+            pen.formula(sheet, r, 1, value, result, style)
+        else:
+            pen.write(sheet, r, 1, value, style)
+
+
+def write_units(pen: Pen, money: Money) -> None:
+    """Money rows are the live bill over a quantity of this run."""
+    sheet = pen.sheet("Unit economics", (66, 18, 30, 70, 18))
+    heads = ("what one is asked", "value", "unit", "how", "quantity")
+    for c, head in enumerate(heads):
+        sheet.write_string(0, c, head, pen.formats["head"])
+    cells = {c.line: place(CHARGES_SHEET, r, MONTH - 3) for r, c in enumerate(money.charges, start=1) if c.item == "host-hour"}
+    for r, unit in enumerate(unit_costs(money.plan, sum(charge.usd for charge in money.charges)), start=1):
+        sheet.write_string(r, 0, unit.name)
+        sheet.write_string(r, 3, unit.how)
+        if unit.usd is None:
+            pen.write(sheet, r, 1, unit.value, "number")
+            sheet.write_string(r, 2, unit.unit)
+            continue
+        sheet.write_string(r, 2, f"{pen.currency} / {unit.unit}")
+        sheet.write_number(r, 4, unit.quantity, pen.formats["number"])
+        fixed = f"{unit.usd * unit.quantity!r}/usd_per_unit"  # a pool that no line of the bill names
+        basis = cells.get(unit.line, fixed) if unit.line else "cost_exact"
+        pen.formula(sheet, r, 1, f"={basis}/{address(r, 4)}", unit.usd / money.plan.usd_per_unit, "USD")
+    sheet.freeze_panes(1, 1)
+
+
+def write_hours(pen: Pen, money: Money) -> None:
+    """One row per hour slice: demand, replicas of each pool, requests to each target; two pictures below."""
+    plan = money.plan
+    pools, relays = tables.used_pools(plan), tables.used_relays(plan)
+    names = [plan.program.pools[p].option.id for p in pools]
+    columns = ["hour", "hours a month", "demand, requests/s", *(f"replicas {name}" for name in names)]
+    columns += [f"requests/s {name}" for name in names] + [f"requests/s {plan.program.relays[a].relay.id}" for a in relays]
+    sheet = pen.sheet("Fleet by hour", (14, 10, 12, *[18] * (len(columns) - 3)))
+    for c, head in enumerate(columns):
+        sheet.write_string(0, c, head, pen.formats["head"])
+    for t, hour in enumerate(plan.demand.slices):
+        values: list[Value] = [hour, float(plan.demand.weight_h[t]), float(plan.demand.mean_rps[:, t].sum())]
+        values += [int(plan.solution.hosts[p, t]) * plan.program.pools[p].option.replicas_per_host for p in pools]
+        values += [float(plan.solution.pool_flow[p, :, t].sum()) for p in pools]
+        values += [float(plan.solution.relay_flow[a, :, t].sum()) for a in relays]
+        for c, value in enumerate(values):
+            pen.write(sheet, t + 1, c, value, "number" if c else "")
+    sheet.freeze_panes(1, 1)
+    last = len(plan.demand.slices)
+    flows = range(3 + len(pools), len(columns))
+    _areas(pen, sheet, last, flows, columns, "area", "Requests/s by target", 0)
+    if pools:
+        _areas(pen, sheet, last, range(3, 3 + len(pools)), columns, "column", "Replicas by pool", 20)
+
+
+def _areas(pen: Pen, sheet: Any, last: int, which: range, columns: list[str], kind: str, title: str, down: int) -> None:
+    chart = pen.book.add_chart({"type": kind, "subtype": "stacked"})
+    for k, c in enumerate(which):
+        points = {"categories": ["Fleet by hour", 1, 0, last, 0], "values": ["Fleet by hour", 1, c, last, c]}
+        name = columns[c].removeprefix("requests/s ").removeprefix("replicas ")
+        chart.add_series({**points, "name": name, "fill": {"color": COLOURS[k % len(COLOURS)]}, "gap": 10})
+    chart.set_title({"name": title})
+    chart.set_legend({"position": "bottom"})
+    chart.set_size({"width": 1100, "height": 380})
+    sheet.insert_chart(last + 3 + down, 0, chart)
+
+
+def write_focus(pen: Pen, money: Money, table: Table) -> None:
+    """FOCUS rows; their costs are the charges, live."""
+    sheet = pen.sheet("FOCUS")
+    pen.table(sheet, table)
+    for r, row in enumerate(table.rows, start=1):
+        for c in (BILLED, EFFECTIVE, CONTRACTED):
+            pen.formula(sheet, r, c, f"={place(CHARGES_SHEET, r, MONTH)}", float(row[c] or 0.0))
+    r = len(table.rows) + 1
+    sheet.write_string(r, 0, "total", pen.formats["bold"])
+    text = f"=SUM({address(1, BILLED)}:{address(r - 1, BILLED)})" if table.rows else "=0"
+    pen.formula(sheet, r, BILLED, text, money.bill.total / 100, "total")
+
+
+def write_notes(pen: Pen, money: Money) -> None:
+    """What the plan assumes, warns of and is bound by."""
+    sheet, plan = pen.sheet("Notes", (16, 130)), money.plan
+    lines = [("assumption", text) for text in plan.assumptions] + [("warning", text) for text in plan.warnings]
+    lines += [("binds", text) for text in plan.binding] + [("horizon", text) for text in money.horizon.notes]
+    for r, (kind, text) in enumerate(lines):
+        sheet.write_string(r, 0, kind)
+        sheet.write_string(r, 1, text, pen.formats["wrap"])
+
+
+def write_manifest(pen: Pen, manifest: Mapping[str, Any]) -> None:
+    """What the run was made from: a value a row, nested keys joined by dots."""
+    sheet = pen.sheet("Run manifest", (44, 90))
+    for r, (name, value) in enumerate(flat(manifest)):
+        sheet.write_string(r, 0, name)
+        sheet.write_string(r, 1, "" if value is None else str(value))
+
+
+def flat(value: Any, prefix: str = "") -> list[tuple[str, Any]]:
+    """Nested mappings and lists as (dotted key, value).
+
+    >>> flat({"a": {"b": 1}, "c": [2, 3]})
+    [('a.b', 1), ('c.0', 2), ('c.1', 3)]
+    """
+    if isinstance(value, Mapping):
+        return [pair for key, part in value.items() for pair in flat(part, f"{prefix}{key}.")]
+    if isinstance(value, list | tuple):
+        return [pair for k, part in enumerate(value) for pair in flat(part, f"{prefix}{k}.")]
+    return [(prefix.removesuffix("."), value)]

@@ -1,0 +1,136 @@
+"""Writing on a workbook: formats, names for input cells, tables. Text is always text, whatever it starts with."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from xlsxwriter.utility import xl_col_to_name
+
+from optimize.report.columns import Column, Table, Value
+
+MONEY, RATE, SHARE = "#,##0.00", "#,##0.0000##", "0.0%"
+FORMATS = {"money": MONEY, "USD": RATE, "share": SHARE, "s": "0.0000", "requests": "#,##0", "tokens": "#,##0", "h": "#,##0.0"}
+WIDEST = 60
+
+
+@dataclass
+class Pen:
+    """One workbook being written. `prices` maps a price of a charge to the name of its cell, `names` holds all names given out."""
+
+    book: Any
+    currency: str
+    formats: dict[str, Any] = field(default_factory=dict)
+    names: set[str] = field(default_factory=set)
+    prices: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        add = self.book.add_format
+        self.formats = {name: add({"num_format": code}) for name, code in FORMATS.items()}
+        self.formats |= {"head": add({"bold": True, "bottom": 1, "text_wrap": True, "valign": "top"}), "bold": add({"bold": True})}
+        self.formats |= {"title": add({"bold": True, "font_size": 14}), "dim": add({"italic": True, "font_color": "#5D6878"})}
+        self.formats |= {"total": add({"bold": True, "top": 1, "num_format": MONEY}), "big": add({"bold": True, "num_format": MONEY})}
+        self.formats |= {"wrap": add({"text_wrap": True, "valign": "top"}), "number": add({"num_format": "#,##0.######"})}
+        self.formats |= {"input": add({"bg_color": "#FFF6D6", "font_color": "#1F4E9E", "num_format": "#,##0.######", "border": 1})}
+        self.formats |= {"input_share": add({"bg_color": "#FFF6D6", "font_color": "#1F4E9E", "num_format": "0.0##%", "border": 1})}
+
+    def sheet(self, name: str, widths: Sequence[float] = (), landscape: bool = True) -> Any:
+        """A sheet that prints on pages as wide as it is."""
+        sheet = self.book.add_worksheet(name)
+        if landscape:
+            sheet.set_landscape()
+        sheet.fit_to_pages(1, 0)
+        sheet.set_paper(9)
+        for c, width in enumerate(widths):
+            sheet.set_column(c, c, width)
+        return sheet
+
+    def name(self, wanted: str, sheet: str, cell: str) -> str:
+        """A defined name for `cell` ($A$1 form) that is new and legal, and not the address of a cell."""
+        base = re.sub(r"[^A-Za-z0-9_]+", "_", wanted).strip("_")[:200]
+        base = f"_{base}" if not base[:1].isalpha() else base
+        name, k = base, 2
+        while name.lower() in self.names:
+            name, k = f"{base}_{k}", k + 1
+        self.names.add(name.lower())
+        self.book.define_name(name, f"='{sheet}'!{cell}")
+        return name
+
+    def write(self, sheet: Any, r: int, c: int, value: Value, unit: str = "") -> None:
+        """A plain value: text stays text, infinity is "never", None leaves the cell empty."""
+        if value is None:
+            return
+        if isinstance(value, bool):
+            sheet.write_boolean(r, c, value)
+        elif isinstance(value, int | float):
+            if math.isfinite(value):
+                sheet.write_number(r, c, value, self.formats.get(unit))
+            else:
+                sheet.write_string(r, c, "never")
+        else:
+            sheet.write_string(r, c, value, self.formats.get(unit) if unit in ("bold", "dim", "wrap", "title", "head") else None)
+
+    def formula(self, sheet: Any, r: int, c: int, text: str, value: float | str, unit: str = "money") -> None:
+        """A live formula and the value that it has today."""
+        sheet.write_formula(r, c, text, self.formats.get(unit), value)
+
+    def heads(self, sheet: Any, r: int, columns: Sequence[Column]) -> None:
+        """Headers; what a column means stands in its note."""
+        for c, column in enumerate(columns):
+            unit = {"money": self.currency, "share": "", "s": "s"}.get(column.unit, column.unit)
+            name = column.name.replace("_", " ")
+            sheet.write_string(r, c, f"{name}, {unit}" if unit and unit not in name else name, self.formats["head"])
+            sheet.write_comment(r, c, column.meaning, {"x_scale": 2})
+
+    def table(self, sheet: Any, table: Table, top: int = 0) -> int:
+        """All rows under their headers from row `top` on, columns as wide as they need; the row after the last."""
+        self.heads(sheet, top, table.columns)
+        for c, column in enumerate(table.columns):
+            values = [row[c] for row in table.rows]
+            shown = [len(shown_text(value)) + 2 for value in values]
+            sheet.set_column(c, c, min(WIDEST, max([9, min(len(column.name) + 3, 16), *shown])))
+            for r, value in enumerate(values, start=top + 1):
+                self.write(sheet, r, c, value, column.unit)
+        if table.rows:
+            sheet.autofilter(top, 0, top + len(table.rows), len(table.columns) - 1)
+        sheet.freeze_panes(top + 1, 1)
+        return top + 1 + len(table.rows)
+
+
+def shown_text(value: Value) -> str:
+    """About what a cell shows, to measure it."""
+    if value is None:
+        return ""
+    return f"{value:,.2f}" if isinstance(value, float) else str(value)
+
+
+def address(r: int, c: int) -> str:
+    """The absolute address of a cell, counted from zero.
+
+    >>> address(0, 27)
+    '$AB$1'
+    """
+    return f"${xl_col_to_name(c)}${r + 1}"
+
+
+def place(sheet: str, r: int, c: int) -> str:
+    """The address of a cell on another sheet."""
+    return f"'{sheet}'!{address(r, c)}"
+
+
+def span(c: int, first: int, last: int) -> str:
+    """The absolute address of cells of one column, rows counted from zero."""
+    return f"{address(first, c)}:{address(last, c)}"
+
+
+def to_the_cent(up: str, rest: str, whole: str, rests: str, above: str) -> str:
+    """Formula of one part in whole cents, so that all parts sum to their rounded total: largest remainders round up, the first on a tie.
+
+    `rest` and `whole` are the cells of its own remainder and floor in cents, `rests` all remainders, `above` those down to this row;
+    `up` is the number of parts that round up.
+    """
+    rank = f"SUMPRODUCT(--({rests}>{rest}))+SUMPRODUCT(--({above}={rest}))"
+    return f"=({whole}+IF({rank}<={up},1,0))/100"

@@ -10,7 +10,7 @@ from optimize.estimate.flops import FORWARD_PER_PARAMETER, training_flops
 from optimize.estimate.operating_point import Load
 from optimize.estimate.quantities import Options
 from optimize.estimate.question import GROUPS, Question, read_lengths
-from optimize.estimate.rental import cheapest_host, cheapest_hosts
+from optimize.estimate.rental import FOR_A_YEAR, cheapest_host, cheapest_hosts
 from optimize.estimate.row import Row
 from optimize.estimate.serving import serving_estimate
 from optimize.estimate.subjects import cpus, find_model, weight_formats
@@ -116,7 +116,7 @@ def _server(options: Options, question: Question, peak_rps: float, catalog: Cata
     found: list[tuple[float, str, Row, Offer]] = []
     for row in answer.fits:
         d, replicas = row.deployment, math.ceil(peak_rps / row.knee.requests_per_s)
-        rented = cheapest_hosts(catalog, d.gpu.id, d.tensor_parallel, replicas)
+        rented = cheapest_hosts(catalog, d.gpu.id, d.tensor_parallel, replicas, FOR_A_YEAR)
         if rented is not None:
             found.append((rented[2], d.id, row, rented[0]))
     if not found:

@@ -37,6 +37,8 @@ def read_question(options: Options, catalog: Catalog, **given: Any) -> Question 
     Keys: model, weights and gpu (lists), tp, context, prompt, answer, concurrency, kv; texts as typed, None where nothing was.
     """
     model = find_model(options, given["model"], catalog)
+    if model is not None and model.kind == "embedding":
+        options.wrong("--model", f"{model.id} embeds and answers nothing; write a model that generates")
     devices = {**catalog.gpus, **cpus()}
     chosen = [row for row in (options.row("--gpu", name, devices) for name in given["gpu"] or devices) if row]
     known = weight_formats(catalog)

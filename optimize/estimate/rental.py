@@ -11,6 +11,11 @@ from optimize.money import hosts_usd, to_currency
 from sim.catalog.records import Catalog, Offer
 
 
+ON_DEMAND = ("on_demand",)
+HOURLY = ("on_demand", "spot")
+FOR_A_YEAR = ("on_demand", "reserved_1y")
+
+
 @dataclass(frozen=True)
 class Rental:
     """Hosts of one offer for a span of time; amounts by currency, low and high."""
@@ -26,8 +31,11 @@ class Rental:
 
 
 def rentals(catalog: Catalog, gpu: str, gpus: int, hours: tuple[float, float]) -> tuple[Rental, ...]:
-    """The price of `gpus` GPUs for `hours` (low, high) at each offer of that card, cheapest first; whole hosts are paid."""
-    found = [_rental(catalog, offer, gpus, hours) for offer in catalog.offers.values() if offer.gpu == gpu]
+    """The price of `gpus` GPUs for `hours` (low, high) at each offer of that card, cheapest first; whole hosts are paid.
+
+    Only what is sold by the hour: on demand and spot. Reserved and owned hosts are paid by the year.
+    """
+    found = [_rental(catalog, offer, gpus, hours) for offer in catalog.offers.values() if offer.gpu == gpu and offer.term in HOURLY]
     return tuple(sorted(found, key=lambda rental: (rental.usd, rental.offer)))
 
 
@@ -58,15 +66,17 @@ def cheapest_host(catalog: Catalog, gpu: str, tensor_parallel: int = 1) -> tuple
     return offer, usd
 
 
-def cheapest_hosts(catalog: Catalog, gpu: str, tensor_parallel: int, replicas: int) -> tuple[Offer, int, float] | None:
-    """The on-demand offer that holds `replicas` groups in whole hosts cheapest, how many hosts, and USD per hour of them all."""
-    counted = [(o, math.ceil(replicas / (o.gpus // tensor_parallel))) for o in sellers(catalog, gpu, tensor_parallel)]
+def cheapest_hosts(
+    catalog: Catalog, gpu: str, tensor_parallel: int, replicas: int, terms: tuple[str, ...] = ON_DEMAND
+) -> tuple[Offer, int, float] | None:
+    """The offer of these terms that holds `replicas` groups in whole hosts cheapest, how many hosts, and USD per hour of them all."""
+    counted = [(o, math.ceil(replicas / (o.gpus // tensor_parallel))) for o in sellers(catalog, gpu, tensor_parallel, terms)]
     if not counted:
         return None
     offer, hosts = min(counted, key=lambda entry: (entry[0].usd_per_hour * entry[1], entry[0].id))
     return offer, hosts, offer.usd_per_hour * hosts
 
 
-def sellers(catalog: Catalog, gpu: str, tensor_parallel: int) -> list[Offer]:
-    """On-demand offers of which a host divides into groups of that size; spot (a host can be lost) and owned hosts are left out."""
-    return [o for o in catalog.offers.values() if o.gpu == gpu and o.term == "on_demand" and o.gpus % tensor_parallel == 0]
+def sellers(catalog: Catalog, gpu: str, tensor_parallel: int, terms: tuple[str, ...] = ON_DEMAND) -> list[Offer]:
+    """Offers of these terms of which a host divides into groups of that size. Serving never counts on spot: a host can be lost."""
+    return [o for o in catalog.offers.values() if o.gpu == gpu and o.term in terms and o.gpus % tensor_parallel == 0]

@@ -126,6 +126,44 @@ def test_a_config_file_describes_a_model_that_the_catalogue_lacks(tmp_path: Path
     assert [row.knee.tokens_per_s for row in read.fits] == pytest.approx([row.knee.tokens_per_s for row in known.fits], rel=1e-3)
 
 
+def test_the_config_of_deepseek_v3_gives_the_compressed_cache_that_its_report_states(tmp_path: Path) -> None:
+    shape = {
+        **{
+            "model_type": "deepseek_v3",
+            "hidden_size": 7168,
+            "num_hidden_layers": 61,
+            "num_attention_heads": 128,
+            "num_key_value_heads": 128,
+        },
+        **{"intermediate_size": 18432, "moe_intermediate_size": 2048, "n_routed_experts": 256, "n_shared_experts": 1},
+        **{"num_experts_per_tok": 8, "first_k_dense_replace": 3, "moe_layer_freq": 1, "kv_lora_rank": 512, "q_lora_rank": 1536},
+        **{"qk_rope_head_dim": 64, "qk_nope_head_dim": 128, "v_head_dim": 128, "vocab_size": 129280, "max_position_embeddings": 163840},
+        "tie_word_embeddings": False,
+    }
+    (tmp_path / "config.json").write_text(json.dumps(shape))
+    found = serving(model=str(tmp_path), gpu=["h200"])
+    assert found.kv_bytes_per_token == 70_272
+    assert found.question.model.parameters == pytest.approx(671e9, rel=0.01)
+
+
+def test_names_of_quantisers_are_formats_too() -> None:
+    assert serving(model="llama-3.1-8b", gpu=["l4"], weights=["awq"]).question.weights[0].id == "int4"
+
+
+def test_a_model_that_embeds_is_refused() -> None:
+    from dataclasses import replace
+
+    from optimize.estimate.quantities import Options
+    from optimize.estimate.question import read_question
+
+    catalog = load_catalog()
+    embedder = replace(catalog.models["qwen3-8b"], id="embedder", kind="embedding")
+    options = Options("estimate serving")
+    unset = {"weights": None, "gpu": None, "tp": None, "context": None, "prompt": None, "answer": None, "concurrency": None, "kv": "bf16"}
+    assert read_question(options, replace(catalog, models={"embedder": embedder}), model="embedder", **unset) is None
+    assert "embeds and answers nothing" in options.problems[0]
+
+
 def test_a_shape_from_the_number_of_parameters_is_that_of_llama_2_and_gpt_3() -> None:
     for size, layers, hidden in ((6.74e9, 32, 4096), (13.0e9, 40, 5120), (175e9, 96, 12288)):
         model = model_of_size(size)

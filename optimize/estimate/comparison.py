@@ -103,9 +103,9 @@ def estimate_compare(**given: Any) -> Comparison:
     assert server is not None
     tokens = tokens or TOKENS_PER_PARAMETER * model.parameters
     runs = {
-        "train from scratch": Run(model, tokens, gpu, mfu=mfu),
-        "tune all weights of an open model": Run(model, adapter_tokens, gpu, mfu=mfu),
-        "LoRA on an open model": Run(model, adapter_tokens, gpu, mfu=mfu, method="lora"),
+        "from scratch, all weights": Run(model, tokens, gpu, mfu=mfu),
+        "open model, all weights": Run(model, adapter_tokens, gpu, mfu=mfu),
+        "open model, LoRA": Run(model, adapter_tokens, gpu, mfu=mfu, method="lora"),
     }
     return comparison(*server, lengths[1], int(users), per_user, runs, catalog)
 

@@ -10,7 +10,6 @@ import numpy as np
 from optimize.money import hosts_usd, to_currency
 from sim.catalog.records import Catalog, Offer
 
-
 ON_DEMAND = ("on_demand",)
 HOURLY = ("on_demand", "spot")
 FOR_A_YEAR = ("on_demand", "reserved_1y")

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
+from optimize.engine_limits import engine_limits
 from optimize.permits import matching, model_reason, policy_reason
 from optimize.records import Dropped, PoolOption
 from optimize.relay_terms import relay_drops
 from optimize.token_factors import class_factors
 from sim.catalog.records import Gpu, Model, Offer, WeightFormat
-from sim.engine.deployment import BLOCK_TOKENS, Deployment, EngineLimits
+from sim.engine.deployment import BLOCK_TOKENS, Deployment
 from sim.engine.memory import kv_blocks, kv_memory_bytes, weight_bytes
 from sim.scenario.records import RequestClass, Scenario
 from sim.traffic.columns import Demand
@@ -109,13 +110,6 @@ def models_of(scenario: Scenario, wanted: Iterable[int]) -> list[Model]:
     """Models with known shape that some class accepts, in the order of the file. Others are only sold by relays."""
     names = dict.fromkeys(name for c in wanted for name in scenario.request_classes[c].models)
     return [scenario.catalog.models[name] for name in names if name in scenario.catalog.models]
-
-
-def engine_limits(scenario: Scenario) -> EngineLimits:
-    """The scheduler limits of every deployment; counts as whole numbers."""
-    kinds = {f.name: f.type for f in fields(EngineLimits)}
-    given = {k: int(v) if "int" in str(kinds[k]) else bool(v) if kinds[k] == "bool" else v for k, v in scenario.engine.items()}
-    return EngineLimits(**given)  # type: ignore[arg-type]
 
 
 def shapes_of(offer: Offer, model: Model, weights: WeightFormat, scenario: Scenario) -> tuple[list[Shape], list[Dropped]]:

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 
+from optimize.engine_limits import router_of
 from optimize.records import PoolOption, SloRow
 from optimize.store import CapacityStore
 from sim.engine.deployment import PS, StepCost
@@ -19,11 +20,11 @@ from sim.model_tokens import counted_by_class
 from sim.scenario.records import Scenario
 
 SEARCH_SEEDS = (101, 102, 103)
-WARMUP_S = 300.0
+WARMUP_S = 600.0  # caches start empty: by then 93 % of users with the default think time have come back
 WINDOW_S = 1800.0
 LARGEST_POOL = 8  # capacity per replica grows with the pool: larger pools are planned at the figure of this size, on the safe side
 RESOLUTION = 0.005
-SEMANTICS = 1  # raise when engine semantics, traffic or this search change what a measurement returns
+SEMANTICS = 2  # raise when engine semantics, traffic or this search change what a measurement returns
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,7 @@ def probe_key(scenario: Scenario, probe: Probe) -> str:
         "replicas": probe.replicas,
         "search": [probe.first_guess_rps, probe.safety, SEARCH_SEEDS, WARMUP_S, WINDOW_S, RESOLUTION],
         "network": scenario.policy.network_s,
+        "router": router_of(scenario),
     }
     if probe.option.token_factors is not None:
         content["factors"] = probe.option.token_factors.tolist()
@@ -100,14 +102,14 @@ def attainment_at(scenario: Scenario, probe: Probe, rate_rps: float) -> tuple[np
     from sim.latency import class_metrics
     from sim.traffic import at_rates
 
-    pool = pool_of(probe.option, probe.cost, probe.replicas, scenario.policy.network_s)
+    pool, router = pool_of(probe.option, probe.cost, probe.replicas, scenario.policy.network_s), router_of(scenario)
     rates = [share * rate_rps for share in probe.mix]
     met = np.zeros((len(SEARCH_SEEDS), len(probe.slos)))
     seen = np.zeros_like(met)
     simulated = 0
     for s, seed in enumerate(SEARCH_SEEDS):
         requests = counted_by_class(at_rates(scenario, rates, seed=seed, duration_s=WARMUP_S + WINDOW_S), probe.option.token_factors)
-        result = run_pool(pool, requests)
+        result = run_pool(pool, requests, router)
         simulated += len(requests)
         for c in probe.option.classes:
             if probe.mix[c] <= 0:

@@ -34,7 +34,7 @@ ASSUMPTIONS = (
     "Pool capacity is measured at the class mix that the plan sends, on pools of up to 8 replicas; larger pools carry no less per replica.",
     "Relay latency is stationary: no congestion beyond account limits, no outage.",
     "Output lengths do not depend on the model that answers.",
-    "Prompts are computed in full on own GPUs (no prefix cache); relays bill cached prefixes at their cached price.",
+    "Own GPUs find in their prefix cache what routing, memory and think times leave there; relays bill cached prefixes at their cached price.",
 )
 
 

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from optimize.engine_limits import engine_limits
 from optimize.token_factors import class_factors, fleet_factors
-from sim.engine.deployment import PS, Deployment, EngineLimits
+from sim.engine.deployment import PS, Deployment
 from sim.engine.memory import kv_blocks
 from sim.engine.step_cost import step_cost
 from sim.errors import InputError
@@ -100,5 +101,5 @@ def _deployment(entry: dict[str, Any], scenario: Scenario) -> Deployment:
         weights=catalog.weight_formats[entry["weights"]],
         gpu=catalog.gpus[entry["gpu"]],
         tensor_parallel=int(entry["tensor_parallel"]),
-        limits=EngineLimits(**scenario.engine),  # type: ignore[arg-type]
+        limits=engine_limits(scenario),
     )

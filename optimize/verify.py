@@ -11,6 +11,7 @@ import numpy.typing as npt
 from scipy.special import stdtrit
 
 from optimize.capacity import pool_of
+from optimize.engine_limits import router_of
 from optimize.records import Floats, ProgramInput, ProgramSolution, SloVerdict, Verification
 from optimize.token_factors import fleet_factors
 from sim.engine.deployment import PS, StepCost
@@ -107,7 +108,7 @@ def fleet_of(scenario: Scenario, problem: ProgramInput, solution: ProgramSolutio
     total = table.sum(axis=1, keepdims=True)
     full = solution.unserved[:, t] <= 1e-9 * rate
     table = np.where((full[:, None]) & (total > 0), table / np.maximum(total, 1e-300), table)
-    fleet = Fleet(tuple(targets), table, token_factors=fleet_factors(factors, len(rate)))
+    fleet = Fleet(tuple(targets), table, router_of(scenario), token_factors=fleet_factors(factors, len(rate)))
     return Hour(t, fleet, tuple(pools), tuple(relays), warmup_keep(problem.demand, t))
 
 

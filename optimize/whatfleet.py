@@ -10,12 +10,13 @@ from pathlib import Path
 
 import numpy as np
 
+from optimize.engine_limits import engine_limits, router_of
 from optimize.loads import saturated_load_s
 from optimize.relay_terms import may_serve
 from optimize.token_factors import class_factors, fleet_factors
 from optimize.verify import HOUR_S, WARMUP_S
 from sim.catalog.check import nearest
-from sim.engine.deployment import PS, Deployment, EngineLimits
+from sim.engine.deployment import PS, Deployment
 from sim.engine.memory import kv_blocks
 from sim.engine.step_cost import step_cost
 from sim.errors import InputError
@@ -104,7 +105,7 @@ def parse_pool(part: str, scenario: Scenario) -> NamedPool:
     wanted = sorted({model for request_class in scenario.request_classes for model in request_class.models})
     if pieces[1] not in wanted:
         raise ValueError(f"no class of {scenario.name} takes answers of {pieces[1]}; they take {', '.join(wanted)}")
-    limits = EngineLimits(**scenario.engine)  # type: ignore[arg-type]
+    limits = engine_limits(scenario)
     deployment = Deployment(catalog.models[pieces[1]], catalog.weight_formats[pieces[2]], catalog.gpus[gpu_id], tensor_parallel, limits)
     if deployment.gpu.flops.get(deployment.weights.needs, 0) <= 0:
         raise ValueError(f"{gpu_id} cannot multiply {pieces[2]} weights")
@@ -179,11 +180,12 @@ def slice_index(demand: Demand, hour: str | None) -> int:
 
 
 def simulate_fleet(
-    scenario: Scenario, *, fleet: str | None, plan: Path | None, hour: str | None, router: str, overflow: int | None
+    scenario: Scenario, *, fleet: str | None, plan: Path | None, hour: str | None, router: str | None, overflow: int | None
 ) -> SimulationRun:
     """One hour on the named fleet or on a saved plan."""
     if (fleet is None) == (plan is None):
         raise InputError("give exactly one of --fleet and --plan")
+    router = router or router_of(scenario)
     if router not in ROUTERS:
         raise InputError(f'--router: "{router}" is unknown; write {" or ".join(ROUTERS)}')
     t = slice_index(demand_of(scenario), hour)

@@ -118,6 +118,7 @@ class Policy:
     trust_claims: bool = False
     limits_negotiable: bool = True
     network_s: float = 0.02
+    router: str | None = None  # None: session_affinity where a prefix cache is on, else least_outstanding
     safety: float = 0.03  # capacity is planned at (1 - safety) of what was measured
 
 

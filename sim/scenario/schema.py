@@ -162,6 +162,9 @@ class PolicySpec(Keys):
     trust_claims: bool = key("use rows whose price is only claimed by the seller", "", default=False)
     limits_negotiable: bool = key("false: every relay limit is hard, also those marked negotiable", "", default=True)
     network_s: Annotated[float, Field(ge=0, le=10)] = key("round trip between client and pool", "s", default=0.02)
+    router: Literal["least_outstanding", "round_robin", "session_affinity"] | None = key(
+        "within a pool; absent: session_affinity where a prefix cache is on, else least_outstanding", "", default=None
+    )
     safety: Annotated[float, Field(ge=0, le=0.9)] = key("capacity is planned at (1 - safety) of what was measured", "0..1", default=0.03)
     data_residency: list[Text] = key("for classes that say nothing of their own", "", default_factory=list)
     requests_per_user_band: Annotated[list[Positive], AfterValidator(_band)] | None = key(
@@ -177,7 +180,7 @@ class EngineSpec(Keys):
     gpu_memory_utilization: Annotated[float, Field(gt=0, le=1)] | None = key("part of GPU memory used", "0..1", default=None)
     kv_blocks: Count | None = key("blocks of 16 tokens, in place of what memory gives", "blocks", default=None)
     watermark: Share | None = key("part of blocks that an admission leaves free", "0..1", default=None)
-    prefix_caching: bool | None = key("keep the KV of prompts that begin alike", "", default=None)
+    prefix_caching: bool = key("keep the KV of prompts that begin alike", "", default=True)
 
 
 class ScenarioSpec(Keys):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 import numpy.typing as npt
@@ -80,19 +80,20 @@ def merge(parts: Sequence[Part]) -> Requests:
     if not parts:
         empty = np.empty(0, np.int32)
         return Requests(np.empty(0, np.int64), np.empty(0, np.int16), empty, empty, np.empty(0, np.int64), empty)
-    sessions = [np.full(len(p.arrival_s), -1, np.int64) if p.session_id is None else p.session_id for p in parts]
-    systems = [np.zeros(len(p.arrival_s), np.int32) if p.system_tokens is None else p.system_tokens for p in parts]
-    columns = (
-        [np.rint(p.arrival_s * PS_PER_S).astype(np.int64) for p in parts],
-        [np.full(len(p.arrival_s), p.class_id, np.int16) for p in parts],
-        [p.input_tokens for p in parts],
-        [p.output_tokens for p in parts],
-        sessions,
-        [p.prefix_tokens for p in parts],
-        systems,
-    )
-    if len(parts) == 1:
-        return Requests(*(column[0] for column in columns))
-    joined = [np.concatenate(column) for column in columns]
-    order = np.argsort(joined[0], kind="stable")  # merges sorted runs: linear in practice
-    return Requests(*(column[order] for column in joined))
+    columns = [
+        Requests(
+            arrival_ps=np.rint(p.arrival_s * PS_PER_S).astype(np.int64),
+            class_id=np.full(len(p.arrival_s), p.class_id, np.int16),
+            input_tokens=p.input_tokens,
+            output_tokens=p.output_tokens,
+            session_id=np.full(len(p.arrival_s), -1, np.int64) if p.session_id is None else p.session_id,
+            prefix_tokens=p.prefix_tokens,
+            system_tokens=np.zeros(len(p.arrival_s), np.int32) if p.system_tokens is None else p.system_tokens,
+        )
+        for p in parts
+    ]
+    if len(columns) == 1:
+        return columns[0]
+    joined = {f.name: np.concatenate([getattr(c, f.name) for c in columns]) for f in fields(Requests)}
+    order = np.argsort(joined["arrival_ps"], kind="stable")  # merges sorted runs: linear in practice
+    return Requests(**{name: column[order] for name, column in joined.items()})

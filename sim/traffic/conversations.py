@@ -46,7 +46,7 @@ def first_rows(conversation: Conversation, output: Tokens, mean_turns: float) ->
 
 @dataclass(frozen=True)
 class _Talks:
-    """Turns of chosen conversations: `talk` is the conversation of each row, `row` its row in the turn table, `offset_s` since the start."""
+    """Turns of chosen conversations: `talk` numbers the conversation, `row` is that of the turn table, `offset_s` counts from the start."""
 
     talk: Int64s
     row: Int64s
@@ -103,7 +103,7 @@ def conversation_part(
     lead_s, seen = lead(conversation, output, mean_turns, users, window_s)
     starts_rps = total / window_s / max(mean_turns, 1.0) / seen
     pieces, used = [], first_id
-    for name, span_s, sign in (("before", lead_s, -1.0), ("after", window_s, 1.0)):
+    for span_s, sign in ((lead_s, -1.0), (window_s, 1.0)):  # before 0, and after it
         times, lengths = rng.spawn(2)
         starts_s = _poisson(times, span_s, starts_rps)
         talks = _talks(conversation, output, mean_turns, users, len(starts_s), lengths)

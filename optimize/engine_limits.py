@@ -1,0 +1,32 @@
+"""The engine settings of a scenario's replicas, and how a pool's router spreads its requests."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+from sim.engine.deployment import EngineLimits
+from sim.scenario.records import LogTraffic, Scenario
+
+
+def engine_limits(scenario: Scenario) -> EngineLimits:
+    """The scheduler limits of every deployment; counts as whole numbers.
+
+    The prefix cache is on unless the scenario turns it off (as in vLLM V1), and off where no request begins like another: there it finds
+    nothing, and the simulator is faster without.
+    """
+    kinds = {f.name: f.type for f in fields(EngineLimits)}
+    given = {k: int(v) if "int" in str(kinds[k]) else bool(v) if kinds[k] == "bool" else v for k, v in scenario.engine.items()}
+    given["prefix_caching"] = bool(given.get("prefix_caching", True)) and shares_prefixes(scenario)
+    return EngineLimits(**given)  # type: ignore[arg-type]
+
+
+def shares_prefixes(scenario: Scenario) -> bool:
+    """Whether prompts may begin alike: conversations, or a log, which may say so."""
+    return isinstance(scenario.traffic, LogTraffic) or any(c.conversation is not None for c in scenario.request_classes)
+
+
+def router_of(scenario: Scenario) -> str:
+    """The router that the scenario names; without a name, the one that sends a turn where its history is cached, if anything is cached."""
+    if scenario.policy.router is not None:
+        return scenario.policy.router
+    return "session_affinity" if engine_limits(scenario).prefix_caching else "least_outstanding"

@@ -121,7 +121,7 @@ def render_comparison(c: Comparison) -> str:
         ],
     )
     section(console, f"First year, training on {first.training.run.gpu.id}")
-    listing = table("way", "tokens", "GPU-hours", "training $", "its share", "overtaken at users", "or at tokens", right=range(1, 7))
+    listing = table("way", "tokens", "GPU-hours", "training $", "its share", "from users", "or tokens", right=range(1, 7))
     listing.padding = (0, 1, 0, 0)
     for way in c.ways:
         run, gpu_hours = way.training.run, way.training.gpu_hours
@@ -131,8 +131,8 @@ def render_comparison(c: Comparison) -> str:
         listing.add_row(way.name, count(run.tokens), hours, usd, shares, band(way.overtakes_at_users), tokens)
     show(console, listing)
     words = (
-        "overtaken: from so many daily users on a year of serving costs more than training (1: the first host does); "
-        "or at so many served tokens, if hosts were busy all year"
+        "from so many daily users on a year of serving costs more than training (1: the first host does), "
+        "or from so many served tokens on, if hosts were busy all year"
     )
     show(console, Text(words, style="dim"))
     section(console, "Notes")

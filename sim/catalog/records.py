@@ -52,7 +52,7 @@ class Model:
     experts: int = 1
     experts_per_token: int = 1
     kv_elements_per_layer: int | None = None  # numbers cached per token and layer where it is not 2*kv_heads*head_dim (MLA)
-    kind: str = "chat"  # or "embedding"
+    kind: str = "chat"  # "chat" or "embedding"
     licence: str = ""
     tied_embedding: bool = False  # output head and embedding are one matrix
     caveat: str = ""
@@ -127,7 +127,7 @@ class Relay:
     successor: str | None = None
     grade: str = "list"  # quote > contract > list > claimed
     note: str = ""
-    kind: str = "chat"  # or "embedding"
+    kind: str = "chat"  # "chat" or "embedding"
     weights: str = ""  # format in which it is served, where the host says so
     maker: bool = False  # the vendor made the model: its list is what other sellers are compared with
     next_price_on: str | None = None  # announced change of prices

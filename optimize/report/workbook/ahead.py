@@ -12,6 +12,13 @@ from optimize.report.finance_columns import MONTHS
 from optimize.report.workbook.lines import CHARGES_SHEET, EXACT
 from optimize.report.workbook.pen import Pen, address, place, span
 
+CURVES = (  # column, name, colour, width of the line
+    (4, "this plan", "#4C8DD6", 2.25),
+    (5, "all API", "#E08A3C", 2.25),
+    (6, "self-hosted", "#3DA37A", 2.25),
+    (7, "self-hosted, simulator too pessimistic", "#3DA37A", 0.75),
+    (8, "self-hosted, simulator too optimistic", "#3DA37A", 0.75),
+)
 COLOURS = ("#4C8DD6", "#E08A3C", "#3DA37A", "#C65D9E")
 
 
@@ -28,7 +35,7 @@ def host_prices(money: Money) -> dict[str, Charge]:
 
 def write_months(pen: Pen, money: Money) -> None:
     """Each month: host-hours and relay volume of this run, prices and drift of the assumptions."""
-    sheet, months = pen.sheet("Months", (10, 9, 15, *[14] * 10)), money.horizon.months
+    sheet, months = pen.sheet("Months", (10, 9, 16, *[15] * 9, 12, *[22] * len(money.plan.program.pools))), money.horizon.months
     pen.heads(sheet, 0, MONTHS)
     pools, options = host_prices(money), money.plan.program.pools
     used = [p for p, terms in enumerate(options) if terms.option.id in pools]
@@ -117,10 +124,14 @@ def write_break_even(pen: Pen, money: Money, table: Table) -> None:
         sheet.write_string(end + 1 + k, 0, text, pen.formats["dim"])
     x = 1 if table.rows and table.rows[0][1] is not None else 2
     chart = pen.book.add_chart({"type": "scatter", "subtype": "straight_with_markers"})
-    for k, (c, name) in enumerate(((4, "this plan"), (5, "all API"), (6, "self-hosted"))):
+    for c, name, colour, width in CURVES:
         if any(row[c] is not None for row in table.rows):
             points = {"categories": ["Break-even", 1, x, end - 1, x], "values": ["Break-even", 1, c, end - 1, c]}
-            chart.add_series({**points, "name": name, "line": {"color": COLOURS[k], "width": 2}, "marker": {"type": "circle", "size": 4}})
+            chart.add_series({**points, "name": name, "line": {"color": colour, "width": width}, "marker": {"type": "none"}})
+    today = 1 + next((k for k, row in enumerate(table.rows) if row[0] == 1.0), 0)
+    dot = {"categories": ["Break-even", today, x, today, x], "values": ["Break-even", today, 4, today, 4]}
+    marker = {"type": "circle", "size": 9, "fill": {"color": "#1D2430"}, "border": {"color": "#1D2430"}}
+    chart.add_series({**dot, "name": "today", "marker": marker, "line": {"none": True}})
     chart.set_title({"name": f"Cost of a month over demand, {pen.currency}"})
     chart.set_x_axis(
         {"name": "daily users" if x == 1 else "requests a month", "log_base": 10, "num_format": "#,##0", "label_position": "low"}
@@ -150,12 +161,14 @@ def write_sensitivity(pen: Pen, money: Money, table: Table) -> None:
         pen.formula(sheet, r, 3, f"={total}+{part}*{change}", _number(row[3]))
         pen.formula(sheet, r, 4, f"=ABS({address(r, 3)}-{address(r, 2)})", _number(row[4]))
     sheet.write_string(end + 1, 0, "Demand and capacity need whole hosts: these rows follow prices only in a new run.", pen.formats["dim"])
-    chart = pen.book.add_chart({"type": "bar"})
-    for k, (c, name) in enumerate(((2, "lower"), (3, "higher"))):
+    chart = pen.book.add_chart({"type": "bar", "subtype": "stacked"})
+    for c, fill in ((2, {"none": True}), (4, {"color": COLOURS[0]})):
         points = {"categories": ["Sensitivity", 1, 0, end - 1, 0], "values": ["Sensitivity", 1, c, end - 1, c]}
-        chart.add_series({**points, "name": name, "fill": {"color": COLOURS[2 - k]}})
-    chart.set_title({"name": f"Cost of a month with one input changed, {pen.currency}"})
-    chart.set_y_axis({"reverse": True})
-    chart.set_legend({"position": "bottom"})
+        chart.add_series({**points, "fill": fill, "border": {"none": True}, "gap": 60})
+    least = min((_number(row[2]) for row in table.rows), default=0.0)
+    chart.set_title({"name": f"Cost of a month with one input changed down and up, {pen.currency}"})
+    chart.set_y_axis({"reverse": True, "label_position": "low"})
+    chart.set_x_axis({"min": round(0.95 * least, -2), "num_format": "#,##0"})
+    chart.set_legend({"none": True})
     chart.set_size({"width": 1000, "height": 140 + 36 * len(table.rows)})
     sheet.insert_chart(end + 3, 0, chart)

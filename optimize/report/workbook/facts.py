@@ -12,10 +12,11 @@ from optimize.report.finance import Money
 from optimize.report.plan_json import lower_bound
 from optimize.report.words import STATUS_WORDS, headline
 from optimize.report.workbook.lines import CHARGES_SHEET, MONTH
-from optimize.report.workbook.pen import Pen, address, place
+from optimize.report.workbook.pen import LINE_HEIGHT, Pen, address, place
 from optimize.unitcosts import unit_costs
 
 BILLED, EFFECTIVE, CONTRACTED = 5, 6, 8  # columns of FOCUS that are the charge
+WORDS = 90  # characters on a line of the summary
 COLOURS = ("#4C8DD6", "#E08A3C", "#3DA37A", "#C65D9E", "#A8912F", "#7C6FD0", "#5AA9B8")
 
 
@@ -23,8 +24,8 @@ def write_summary(pen: Pen, sheet: Any, money: Money) -> None:
     """Verdict and money; what follows from the bill is a formula."""
     plan, bill = money.plan, money.bill
     budget, cost, bound = plan.scenario.budget.per_month, bill.total / 100, lower_bound(plan, bill)
-    sheet.set_column(0, 0, 40)
-    sheet.set_column(1, 1, 80)
+    sheet.set_column(0, 0, 62)
+    sheet.set_column(1, 1, WORDS)
     limited = math.isfinite(budget)
     rows: list[tuple[str, Any, str, float | None]] = [
         ("Scenario", plan.scenario.name, "title", None),
@@ -43,8 +44,12 @@ def write_summary(pen: Pen, sheet: Any, money: Money) -> None:
     rows += [("Price book warns", text, "wrap", None) for text in money.prices.warnings]
     for r, (label, value, style, result) in enumerate(rows):
         sheet.write_string(r, 0, label, pen.formats["bold"])
+        if style == "wrap":
+            sheet.set_row(r, LINE_HEIGHT * max(1, math.ceil(len(value) / WORDS)))
         if result is not None:
-            pen.formula(sheet, r, 1, value, result, style)
+            sheet.write_formula(r, 1, value, pen.left(style), result)
+        elif isinstance(value, int | float):
+            sheet.write_number(r, 1, value, pen.left(style))
         else:
             pen.write(sheet, r, 1, value, style)
 
@@ -53,17 +58,16 @@ def write_units(pen: Pen, money: Money) -> None:
     """Money rows are the live bill over a quantity of this run."""
     sheet = pen.sheet("Unit economics", (66, 18, 30, 70, 18))
     heads = ("what one is asked", "value", "unit", "how", "quantity")
-    for c, head in enumerate(heads):
-        sheet.write_string(0, c, head, pen.formats["head"])
+    pen.titles(sheet, 0, heads)
     cells = {c.line: place(CHARGES_SHEET, r, MONTH - 3) for r, c in enumerate(money.charges, start=1) if c.item == "host-hour"}
     for r, unit in enumerate(unit_costs(money.plan, sum(charge.usd for charge in money.charges)), start=1):
         sheet.write_string(r, 0, unit.name)
-        sheet.write_string(r, 3, unit.how)
+        pen.write(sheet, r, 3, unit.how)
         if unit.usd is None:
             pen.write(sheet, r, 1, unit.value, "number")
-            sheet.write_string(r, 2, unit.unit)
+            pen.write(sheet, r, 2, unit.unit)
             continue
-        sheet.write_string(r, 2, f"{pen.currency} / {unit.unit}")
+        pen.write(sheet, r, 2, f"{pen.currency} / {unit.unit}")
         sheet.write_number(r, 4, unit.quantity, pen.formats["number"])
         fixed = f"{unit.usd * unit.quantity!r}/usd_per_unit"  # a pool that no line of the bill names
         basis = cells.get(unit.line, fixed) if unit.line else "cost_exact"
@@ -78,9 +82,8 @@ def write_hours(pen: Pen, money: Money) -> None:
     names = [plan.program.pools[p].option.id for p in pools]
     columns = ["hour", "hours a month", "demand, requests/s", *(f"replicas {name}" for name in names)]
     columns += [f"requests/s {name}" for name in names] + [f"requests/s {plan.program.relays[a].relay.id}" for a in relays]
-    sheet = pen.sheet("Fleet by hour", (14, 10, 12, *[18] * (len(columns) - 3)))
-    for c, head in enumerate(columns):
-        sheet.write_string(0, c, head, pen.formats["head"])
+    sheet = pen.sheet("Fleet by hour", (14, 10, 12, *[26] * (len(columns) - 3)))
+    pen.titles(sheet, 0, columns)
     for t, hour in enumerate(plan.demand.slices):
         values: list[Value] = [hour, float(plan.demand.weight_h[t]), float(plan.demand.mean_rps[:, t].sum())]
         values += [int(plan.solution.hosts[p, t]) * plan.program.pools[p].option.replicas_per_host for p in pools]

@@ -6,7 +6,7 @@ from typing import Any
 
 from optimize.money.ownership import values_of
 from optimize.report.finance import Money
-from optimize.report.workbook.pen import Pen, address
+from optimize.report.workbook.pen import LINE_HEIGHT, Pen, address
 
 SHEET = "Assumptions"
 HEADS = ("name", "value", "unit", "low", "high", "what it is", "source", "date", "name of the cell")
@@ -28,8 +28,8 @@ def write_inputs(pen: Pen, money: Money) -> None:
 
 
 def _heads(pen: Pen, sheet: Any, r: int, title: str) -> int:
-    for c, head in enumerate((title, *HEADS[1:])):
-        sheet.write_string(r, c, head, pen.formats["head"])
+    pen.titles(sheet, r, (title, *HEADS[1:]))
+    sheet.set_row(r, LINE_HEIGHT)
     return r + 1
 
 
@@ -56,11 +56,11 @@ def _prices(pen: Pen, sheet: Any, money: Money, r: int) -> int:
         row = rows.get((charge.source, item))
         sheet.write_string(r, 0, f"{charge.source}: {charge.item}")
         pen.prices[charge.price_name] = _input(pen, sheet, r, f"price {charge.price_name}", charge.usd_per_unit)
-        sheet.write_string(r, 2, f"USD / {charge.unit}")
+        pen.write(sheet, r, 2, f"USD / {charge.unit}")
         if row is not None:
-            sheet.write_string(r, 5, f"{row.grade} price" + (f", list {row.list_usd:g}" if row.list_usd is not None else ""))
-            sheet.write_string(r, 6, row.source.title)
-            sheet.write_string(r, 7, row.source.date)
+            pen.write(sheet, r, 5, f"{row.grade} price" + (f", list {row.list_usd:g}" if row.list_usd is not None else ""))
+            pen.write(sheet, r, 6, row.source.title)
+            pen.write(sheet, r, 7, row.source.date)
         r += 1
     return r
 
@@ -69,7 +69,7 @@ def _rate(pen: Pen, sheet: Any, money: Money, r: int) -> int:
     r = _heads(pen, sheet, r, "Exchange rate")
     sheet.write_string(r, 0, f"USD per {money.bill.currency}")
     _input(pen, sheet, r, "usd_per_unit", money.plan.usd_per_unit)
-    sheet.write_string(r, 2, "USD")
+    pen.write(sheet, r, 2, "USD")
     sheet.write_string(
         r, 5, "all amounts of the other sheets are divided by it" if money.bill.currency != "USD" else "the report is in USD"
     )
@@ -90,8 +90,8 @@ def _time(pen: Pen, sheet: Any, money: Money, r: int) -> int:
     for name, value, unit, meaning in live:
         sheet.write_string(r, 0, name)
         _input(pen, sheet, r, name, value, share="drift" in name)
-        sheet.write_string(r, 2, unit)
-        sheet.write_string(r, 5, meaning)
+        pen.write(sheet, r, 2, unit)
+        pen.write(sheet, r, 5, meaning)
         r += 1
     for name in RE_RUN:
         sheet.write_string(r, 0, name, pen.formats["dim"])
@@ -108,12 +108,12 @@ def _figures(pen: Pen, sheet: Any, money: Money, r: int) -> int:
         _input(
             pen, sheet, r, figure.name, figure.value, share=figure.unit.startswith(("share", "1/year")) or figure.name == "cost_of_capital"
         )
-        sheet.write_string(r, 2, figure.unit)
+        pen.write(sheet, r, 2, figure.unit)
         for c, value in ((3, figure.low), (4, figure.high)):
             pen.write(sheet, r, c, value, "number")
-        sheet.write_string(r, 5, figure.meaning + (" (open: no source could be cited)" if figure.value is None else ""))
-        sheet.write_string(r, 6, "the scenario" if figure.given else figure.source.title)
-        sheet.write_string(r, 7, figure.source.date)
+        pen.write(sheet, r, 5, figure.meaning + (" (open: no source could be cited)" if figure.value is None else ""))
+        pen.write(sheet, r, 6, "the scenario" if figure.given else figure.source.title)
+        pen.write(sheet, r, 7, figure.source.date)
         r += 1
     return r
 
@@ -128,7 +128,7 @@ def _purchases(pen: Pen, sheet: Any, money: Money, r: int) -> int:
         done.add(row.gpu)
         sheet.write_string(r, 0, row.gpu)
         pen.prices[f"purchase {row.gpu}"] = _input(pen, sheet, r, f"purchase {row.gpu}", row.host.gpu_usd)
-        sheet.write_string(r, 2, "USD / GPU")
-        sheet.write_string(r, 5, "the scenario's price, else the middle of what is quoted")
+        pen.write(sheet, r, 2, "USD / GPU")
+        pen.write(sheet, r, 5, "the scenario's price, else the middle of what is quoted")
         r += 1
     return r

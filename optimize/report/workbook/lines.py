@@ -29,13 +29,12 @@ def write_charges(pen: Pen, money: Money) -> None:
     sheet = pen.sheet(CHARGES_SHEET, (46, 8, 34, 16, 18, 15, 14, 18, 14, 10, 16))
     heads = [column.name.replace("_", " ") for column in CHARGES[:7]]
     heads += [f"exact, {pen.currency}", "cents below", "remainder", f"to the cent, {pen.currency}"]
-    for c, head in enumerate(heads):
-        sheet.write_string(0, c, head, pen.formats["head"])
+    pen.titles(sheet, 0, heads)
     for r, charge in enumerate(money.charges, start=1):
         for c, value in enumerate((charge.line, charge.kind, charge.source, charge.item)):
             sheet.write_string(r, c, value)
         sheet.write_number(r, 4, charge.quantity, pen.formats["number"])
-        sheet.write_string(r, 5, charge.unit)
+        pen.write(sheet, r, 5, charge.unit)
         pen.formula(sheet, r, 6, f"={pen.prices[charge.price_name]}", charge.usd_per_unit, "USD")
         exact = cents_of(money.plan, charge.usd) / 100
         pen.formula(sheet, r, EXACT, f"=E{r + 1}*G{r + 1}/usd_per_unit", exact, "number")
@@ -69,8 +68,7 @@ def write_lines(pen: Pen, money: Money) -> None:
     sheet = pen.sheet(SHEET, (52, 8, 16, 12, 12, 18, 10, 44))
     bill, lines, rows = money.bill, money.plan.lines, rows_of(money)
     heads = ("line", "kind", f"exact, {bill.currency}", "cents below", "remainder", f"a month, {bill.currency}", "share", "how")
-    for c, head in enumerate(heads):
-        sheet.write_string(0, c, head, pen.formats["head"])
+    pen.titles(sheet, 0, heads)
     last = len(lines)
     total = address(last + 1, LINE_MONTH)
     up = f"(ROUND(SUM({span(LINE_EXACT, 1, last)})*100,0)-SUM({span(LINE_FLOOR, 1, last)}))"
@@ -82,7 +80,7 @@ def write_lines(pen: Pen, money: Money) -> None:
         pen.formula(sheet, r, LINE_EXACT, f"=SUM('{CHARGES_SHEET}'!{span(EXACT, first, end)})", exact, "number")
         share = cents / bill.total if bill.total else 0.0
         pen.formula(sheet, r, LINE_SHARE, f"=IF({total}=0,0,{address(r, LINE_MONTH)}/{total})", share, "share")
-        sheet.write_string(r, LINE_DETAIL, line.detail)
+        pen.write(sheet, r, LINE_DETAIL, line.detail)
     if lines:
         amounts = [cents_of(money.plan, line.per_month_usd) for line in lines]
         _cents(pen, sheet, (1, last), LINE_EXACT, up, amounts, bill.lines)

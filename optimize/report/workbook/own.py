@@ -82,15 +82,15 @@ def _formulas(pen: Pen, row: OwnOrRent, share: float) -> list[tuple[str, str]]:
         ("electricity", f"={draw}*pue*730*electricity_usd_per_kwh/usd_per_unit"),
         ("colocation", f"={{hosts}}*{gpus}*{tdp_kw}*host_power_factor*colocation_usd_per_kw_month/usd_per_unit"),
         ("failures", f"={{hosts}}*{gpus}*{gpu}*failures_per_gpu_year/12/usd_per_unit"),
-        ("maintenance", '=IF(maintenance_share="",0,{purchase}*maintenance_share/12)'),
-        ("staff", f'=IF(staff_usd_per_month="",0,staff_usd_per_month/usd_per_unit*{share!r})'),
+        ("maintenance", '=IF(maintenance_share="","open",{purchase}*maintenance_share/12)'),
+        ("staff", f'=IF(staff_usd_per_month="","open",staff_usd_per_month/usd_per_unit*{share!r})'),
         ("book view: straight line", f"={book}"),
     ]
 
 
-def _values(money: Money, row: OwnOrRent, month: OwnedMonth) -> dict[str, float]:
+def _values(money: Money, row: OwnOrRent, month: OwnedMonth) -> dict[str, float | str]:
     """Today's value of each formula."""
-    parts = {line.name: cents_of(money.plan, line.usd) / 100 for line in month.lines}
+    parts: dict[str, float | str] = {line.name: cents_of(money.plan, line.usd) / 100 for line in month.lines}
     parts["purchase"] = cents_of(money.plan, month.purchase_usd) / 100
     parts["book view: straight line"] = cents_of(money.plan, month.book_usd) / 100
-    return {"maintenance": 0.0, "staff": 0.0} | parts
+    return {"maintenance": "open", "staff": "open"} | parts

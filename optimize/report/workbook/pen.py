@@ -14,7 +14,9 @@ from optimize.report.columns import Column, Table, Value
 
 MONEY, RATE, SHARE = "#,##0.00", "#,##0.0000##", "0.0%"
 FORMATS = {"money": MONEY, "USD": RATE, "share": SHARE, "s": "0.0000", "requests": "#,##0", "tokens": "#,##0", "h": "#,##0.0"}
+TEXT_STYLES = ("bold", "dim", "wrap", "title", "head")
 WIDEST = 60
+HEAD_HEIGHT, LINE_HEIGHT = 33, 15  # points
 
 
 @dataclass
@@ -33,7 +35,11 @@ class Pen:
         self.formats |= {"head": add({"bold": True, "bottom": 1, "text_wrap": True, "valign": "top"}), "bold": add({"bold": True})}
         self.formats |= {"title": add({"bold": True, "font_size": 14}), "dim": add({"italic": True, "font_color": "#5D6878"})}
         self.formats |= {"total": add({"bold": True, "top": 1, "num_format": MONEY}), "big": add({"bold": True, "num_format": MONEY})}
-        self.formats |= {"wrap": add({"text_wrap": True, "valign": "top"}), "number": add({"num_format": "#,##0.######"})}
+        self.formats |= {
+            "wrap": add({"text_wrap": True, "valign": "top"}),
+            "text": add({"indent": 1}),
+            "number": add({"num_format": "#,##0.######"}),
+        }
         self.formats |= {"input": add({"bg_color": "#FFF6D6", "font_color": "#1F4E9E", "num_format": "#,##0.######", "border": 1})}
         self.formats |= {"input_share": add({"bg_color": "#FFF6D6", "font_color": "#1F4E9E", "num_format": "0.0##%", "border": 1})}
 
@@ -64,14 +70,21 @@ class Pen:
         if value is None:
             return
         if isinstance(value, bool):
-            sheet.write_boolean(r, c, value)
+            sheet.write_string(r, c, "yes" if value else "no", self.formats["text"])
         elif isinstance(value, int | float):
             if math.isfinite(value):
                 sheet.write_number(r, c, value, self.formats.get(unit))
             else:
                 sheet.write_string(r, c, "never")
         else:
-            sheet.write_string(r, c, value, self.formats.get(unit) if unit in ("bold", "dim", "wrap", "title", "head") else None)
+            sheet.write_string(r, c, value, self.formats[unit if unit in TEXT_STYLES else "text"])
+
+    def left(self, unit: str) -> Any:
+        """A number format that stands at the left of its cell, for a column of mixed values."""
+        if f"left {unit}" not in self.formats:
+            kind = {"num_format": FORMATS.get(unit, MONEY if unit == "big" else "General"), "align": "left", "bold": unit == "big"}
+            self.formats[f"left {unit}"] = self.book.add_format(kind)
+        return self.formats[f"left {unit}"]
 
     def formula(self, sheet: Any, r: int, c: int, text: str, value: float | str, unit: str = "money") -> None:
         """A live formula and the value that it has today."""
@@ -79,11 +92,18 @@ class Pen:
 
     def heads(self, sheet: Any, r: int, columns: Sequence[Column]) -> None:
         """Headers; what a column means stands in its note."""
+        sheet.set_row(r, HEAD_HEIGHT)
         for c, column in enumerate(columns):
             unit = {"money": self.currency, "share": "", "s": "s"}.get(column.unit, column.unit)
             name = column.name.replace("_", " ")
             sheet.write_string(r, c, f"{name}, {unit}" if unit and unit not in name else name, self.formats["head"])
             sheet.write_comment(r, c, column.meaning, {"x_scale": 2})
+
+    def titles(self, sheet: Any, r: int, names: Sequence[str]) -> None:
+        """Headers in words."""
+        sheet.set_row(r, HEAD_HEIGHT)
+        for c, name in enumerate(names):
+            sheet.write_string(r, c, name, self.formats["head"])
 
     def table(self, sheet: Any, table: Table, top: int = 0) -> int:
         """All rows under their headers from row `top` on, columns as wide as they need; the row after the last."""
@@ -91,7 +111,7 @@ class Pen:
         for c, column in enumerate(table.columns):
             values = [row[c] for row in table.rows]
             shown = [len(shown_text(value)) + 2 for value in values]
-            sheet.set_column(c, c, min(WIDEST, max([9, min(len(column.name) + 3, 16), *shown])))
+            sheet.set_column(c, c, min(WIDEST, max([10, min(len(column.name) + 6, 18), *shown])))
             for r, value in enumerate(values, start=top + 1):
                 self.write(sheet, r, c, value, column.unit)
         if table.rows:

@@ -112,7 +112,11 @@ def _client(setup: Setup, key: str) -> openai.AsyncOpenAI:
     patience: Patience = setup.patience
     timeout = openai.Timeout(patience.read_s, connect=patience.connect_s, pool=None)
     nobody: Any = {"OpenAI-Organization": openai.omit, "OpenAI-Project": openai.omit}
-    transport = openai.DefaultAsyncHttpxClient(timeout=timeout, event_hooks={"request": [_start_clock]})
+    transport = openai.DefaultAsyncHttpxClient(
+        timeout=timeout,
+        event_hooks={"request": [_start_clock]},
+        follow_redirects=False,  # would be calls that no cap has seen
+    )
     client = openai.AsyncOpenAI(
         api_key=key, base_url=setup.url, timeout=timeout, max_retries=0, default_headers=nobody, http_client=transport
     )

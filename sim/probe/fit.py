@@ -106,7 +106,8 @@ def _slope(tokens: Floats, ttft: Floats) -> float:
 
     chosen = slice(None) if len(tokens) <= 1000 else slice(None, None, len(tokens) // 1000 + 1)
     steepest = 0.9 * float(np.min(ttft / tokens))
-    return min(max(float(theilslopes(ttft[chosen], tokens[chosen])[0]), 0.0), steepest)
+    slope = theilslopes(ttft[chosen], tokens[chosen])
+    return min(float(slope[0]), steepest) if slope[2] > 0 else 0.0  # 95 % sure that it is above 0
 
 
 def _load(good: Sequence[Attempt], levels: list[str], rest: Floats) -> dict[str, LoadPoint]:

@@ -121,12 +121,13 @@ def missing(points: Sequence[Point], runs: Sequence[Run], found: Sequence[State]
     return words
 
 
-def _candidate(point: Point, deployment: Deployment, in_flight: int, shape: tuple[int, int]) -> tuple[Point, Run]:
+def _candidate(deployment: Deployment, in_flight: int, shape: tuple[int, int]) -> tuple[Point, Run]:
     count = max(8, 4 * in_flight)
-    made = replace(
-        point, id=f"{in_flight} x {shape}", scenario="fixed_concurrency", in_flight=in_flight, rate_rps=None, requests=count,
-        input_tokens=float(shape[0]), output_tokens=float(shape[1]), measured=dict.fromkeys(METRICS, 1.0),
-        statistic=dict.fromkeys(("tpot", "ttft"), "mean"),
+    made = Point(
+        id=f"{in_flight} x {shape}", gpu=deployment.gpu.id, tensor_parallel=deployment.tensor_parallel, pipeline_parallel=1,
+        model=deployment.model.id, weights=deployment.weights.id, kv_bytes_per_number=2, engine=deployment.engine, engine_version="",
+        scenario="fixed_concurrency", requests=count, input_tokens=float(shape[0]), output_tokens=float(shape[1]), distribution="fixed",
+        in_flight=in_flight, rate_rps=None, measured=dict.fromkeys(METRICS, 1.0), statistic={}, quality="A", source="", notes="",
     )  # fmt: skip
     lengths = [np.full(count, tokens, dtype=np.int64) for tokens in shape]
     return made, Run(deployment, lengths[0], lengths[1], None, in_flight, 0, 0)
@@ -148,12 +149,12 @@ def _information(fit: OwnFit, point: Point, run: Run) -> tuple[Floats, float] | 
     return columns[:, 0, :], seconds
 
 
-def proposals(fit: OwnFit, point: Point, count: int = PROPOSED) -> list[Proposal]:
+def proposals(fit: OwnFit, count: int = PROPOSED) -> list[Proposal]:
     """The `count` runs that together narrow the step times most, chosen one after the other; each takes at most 15 minutes."""
     known: list[tuple[Point, Run, Floats, float]] = []
     for shape in SHAPES:
         for in_flight in CONCURRENCIES:
-            made, run = _candidate(point, fit.deployment, in_flight, shape)
+            made, run = _candidate(fit.deployment, in_flight, shape)
             told = _information(fit, made, run)
             if told is not None and told[1] <= LONGEST_RUN_S:
                 known.append((made, run, *told))

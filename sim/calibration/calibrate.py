@@ -96,7 +96,7 @@ def calibrate(files: Sequence[Path], setup: Setup, catalog: Catalog, date: str |
     words = missing(runs.points, runs.runs, found)
     if setup.engine != BASE_ENGINE:
         words.append(f"plans run {BASE_ENGINE}: a row of {setup.engine} serves `validate`, and no scenario yet")
-    return Calibrated(row, tuple(found), _errors(runs, fit), runs.skipped, tuple(words), tuple(proposals(fit, runs.points[0])))
+    return Calibrated(row, tuple(found), _errors(runs, fit), runs.skipped, tuple(words), tuple(proposals(fit)))
 
 
 def _errors(runs: OwnRuns, fit: OwnFit) -> tuple[RunError, ...]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from sim.calibration.crossvalidate import Fit, absolute_errors, by_gpu, data_sheet, fit, held_out
 from sim.calibration.parameters import coefficients_for
-from sim.calibration.points import METRICS, Point, load_points
+from sim.calibration.points import LOADS, METRICS, Point, load_points
 from sim.calibration.replay import Run, run_of
 from sim.calibration.rows_file import write_rows
 from sim.catalog.loader import load_catalog
@@ -32,6 +32,7 @@ HEADER = (
     "format x tensor parallel); rows with 0 points carry the error on GPUs that the fit has not seen.",
     "Written by `python -m sim.calibration.fit`; do not edit.",
 )
+NAME_WIDTH = 44
 FEW = 5  # measured values below which a cell shows the errors of a wider one
 
 
@@ -50,15 +51,18 @@ def replayable(points: Sequence[Point], catalog: Catalog) -> tuple[list[Point], 
     return kept, runs, skipped
 
 
-def summary(errors: Floats, chosen: Sequence[bool], wider: dict[str, float] | None = None) -> dict[str, float]:
-    """`metric_median` and `metric_p90` of the chosen points; those of `wider` for a metric with few values."""
+def summary(points: Sequence[Point], errors: Floats, chosen: Sequence[bool], wider: dict[str, float] | None = None) -> dict[str, float]:
+    """`metric_median` and `metric_p90` of the chosen points, and `metric_load_median` ... by load; `wider` where values are few."""
     found = dict(wider or {})
-    part = errors[np.asarray(chosen, dtype=bool)]
-    for k, metric in enumerate(METRICS):
-        values = part[:, k][np.isfinite(part[:, k])]
-        if len(values) >= FEW:
-            found[f"{metric}_median"] = round(float(np.quantile(values, 0.5)), 3)
-            found[f"{metric}_p90"] = round(float(np.quantile(values, 0.9)), 3)
+    loads = np.array([point.load for point in points])
+    for load in ("", *LOADS):
+        part = errors[np.asarray(chosen, dtype=bool) & ((loads == load) | (load == ""))]
+        for k, metric in enumerate(METRICS):
+            values = part[:, k][np.isfinite(part[:, k])]
+            if len(values) >= FEW:
+                name = f"{metric}_{load}" if load else metric
+                found[f"{name}_median"] = round(float(np.quantile(values, 0.5)), 3)
+                found[f"{name}_p90"] = round(float(np.quantile(values, 0.9)), 3)
     return found
 
 
@@ -79,8 +83,8 @@ def rows_of(
     formats = [run.deployment.weights.id for run in runs]
     cells = sorted({(p.gpu, w) for p, w in zip(points, formats, strict=True)})
     model = next(iter(catalog.models.values()))
-    anywhere = summary(strange, [True] * len(points))
-    everything = summary(unseen, [True] * len(points))
+    anywhere = summary(points, strange, [True] * len(points))
+    everything = summary(points, unseen, [True] * len(points))
 
     def values(gpu: str, engine: str, weights: str) -> dict[str, float]:
         deployment = Deployment(model, catalog.weight_formats[weights], catalog.gpus[gpu], engine=engine)
@@ -89,12 +93,12 @@ def rows_of(
     for engine in ENGINES:
         for gpu in sorted({gpu for gpu, _ in cells}):
             here = [p.gpu == gpu for p in points]
-            of_gpu = summary(unseen, here, everything)
+            of_gpu = summary(points, unseen, here, everything)
             for weights in sorted({w for g, w in cells if g == gpu} | {"bf16"}):
                 chosen = [h and w == weights for h, w in zip(here, formats, strict=True)]
                 if engine != ENGINES[0] and not any(c and p.engine == engine for c, p in zip(chosen, points, strict=True)):
                     continue
-                yield _row(gpu, engine, weights, values(gpu, engine, weights), summary(unseen, chosen, of_gpu), sum(chosen), source)
+                yield _row(gpu, engine, weights, values(gpu, engine, weights), summary(points, unseen, chosen, of_gpu), sum(chosen), source)
             if engine == ENGINES[0]:
                 for weights in sorted({"fp8", "int4", "w8a16"} - {w for g, w in cells if g == gpu}):
                     if catalog.gpus[gpu].flops.get(catalog.weight_formats[weights].needs):
@@ -105,16 +109,19 @@ def rows_of(
             yield _row("*", engine, name, values(unknown, engine, weights), anywhere, 0, source)
 
 
-def table(points: Sequence[Point], errors: Floats, title: str) -> str:
-    """Median and p90 error by metric: all points, then each GPU, as text."""
-    lines = [title, f"{'':14}" + "".join(f"{metric:>24}" for metric in METRICS)]
-    for name in ("all", *sorted({point.gpu for point in points})):
-        chosen = np.array([name in ("all", point.gpu) for point in points])
+def table(points: Sequence[Point], errors: Floats, title: str, key: Callable[[Point], str] = lambda point: point.gpu) -> str:
+    """Values, median and p90 error by metric: all points, then each value of `key` (the GPU), as text."""
+    names = [key(point)[:NAME_WIDTH] for point in points]
+    width = max(map(len, names)) + 2
+    lines = [title, " " * width + "".join(f"{metric:>24}" for metric in METRICS)]
+    for name in ("all", *sorted(set(names))):
+        chosen = np.array([name in ("all", own) for own in names])
         cells = []
         for k in range(len(METRICS)):
             values = errors[chosen, k][np.isfinite(errors[chosen, k])]
             cells.append(f"{len(values):5d} {np.quantile(values, 0.5):7.1%} {np.quantile(values, 0.9):7.1%}" if len(values) else "")
-        lines.append(f"{name:14}" + "".join(f"{cell:>24}" for cell in cells))
+        if any(cells):
+            lines.append((f"{name:{width}}" + "".join(f"{cell:>24}" for cell in cells)).rstrip())
     return "\n".join(lines)
 
 

@@ -57,6 +57,14 @@ def own_design(deployment: Deployment, size: int, start: Mapping[str, float]) ->
     return Design(parameters, tuple(np.arange(size) for _ in names), size, dict(start))
 
 
+def unfitted(deployment: Deployment, start: Mapping[str, float]) -> OwnFit:
+    """What is known of `deployment` before any own run: the coefficients `start`, as wide as the prior."""
+    design = own_design(deployment, 1, start)
+    nothing = np.zeros((0, len(METRICS)))
+    prior = np.diag([parameter.sd**2 for parameter in design.parameters])
+    return OwnFit(deployment, design, np.zeros(len(prior)), prior, nothing, nothing)
+
+
 def own_scale(points: Sequence[Point]) -> Floats:
     """[points, METRICS] spread of the log error in a user's own runs."""
     table = np.tile(SPREAD, (len(points), 1))

@@ -47,7 +47,8 @@ GPU_PRIOR = {
 }
 GPU_FORMAT_PRIOR = {"compute_efficiency": 0.2, "bandwidth_efficiency": 0.1}
 GPU_ENGINE_PRIOR = {"step_s": 0.3, "sequence_s": 0.3}
-PCIE_PRIOR = {"allreduce_latency_s": 0.7, "allreduce_efficiency": 0.4}
+PCIE_PRIOR = {"allreduce_latency_s": 0.7, "allreduce_hop_s": 1.0, "allreduce_efficiency": 0.4}
+NO_PEER = ("rtx3090", "rtx4090")  # GeForce drivers let cards talk through host memory only
 GPU_LINK_PRIOR = {"allreduce_latency_s": 0.4, "allreduce_efficiency": 0.4}
 MIXTURE_PRIOR = {"expert_compute": 0.4, "expert_bandwidth": 0.2}
 
@@ -78,6 +79,8 @@ def scopes(deployment: Deployment, everything: bool = False) -> dict[tuple[str, 
         found["link", gpu.id] = GPU_LINK_PRIOR
         if gpu.link != "nvlink":
             found["pcie",] = PCIE_PRIOR
+        if gpu.id in NO_PEER:
+            found["no peer access",] = PCIE_PRIOR
     if deployment.model.experts > 1 or everything:
         found["mixture",] = MIXTURE_PRIOR
         found["mixture+format", weights] = MIXTURE_PRIOR

@@ -36,6 +36,8 @@ MODELS = {"llama-3.2-11b-vision": "llama-3.1-8b"}  # text traffic: the same shap
 SCENARIOS = ("offline", "fixed_concurrency", "fixed_qps", "single_stream")
 NUMBERS = ("tp", "input_tokens_mean", "output_tokens_mean")
 METRICS = ("throughput", "tpot", "ttft")
+LOADS = ("single", "low", "loaded", "burst")
+LOW_IN_FLIGHT, LOW_RATE_RPS = 8, 2.0
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,7 @@ class Point:
             return "single"
         if self.scenario == "offline":
             return "burst"
-        if (self.in_flight or 0) <= 8 and (self.rate_rps or 0.0) <= 2.0:
+        if (self.in_flight or 0) <= LOW_IN_FLIGHT and (self.rate_rps or 0.0) <= LOW_RATE_RPS:
             return "low"
         return "loaded"
 

@@ -184,6 +184,8 @@ def notes_of(run: Run, evidence: MfuBand, gpus: int) -> tuple[str, ...]:
         notes.append("frozen weights take no weight gradients: 4ND instead of 6ND; 4-bit weights are unpacked on the way (not counted)")
     if run.precision == "fp8":
         notes.append("fp8: products at the fp8 peak, states as in bf16; published shares of the peak are of 16 bit, so this is optimistic")
+    if run.model.experts > 1:
+        notes.append("mixtures are trained with expert parallelism: cards and links by ZeRO stage 3 alone are pessimistic")
     if run.gpu.caveat:
         notes.append(f"{run.gpu.id}: {run.gpu.caveat}")
     if gpus > 1:

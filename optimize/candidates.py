@@ -93,6 +93,12 @@ def pools_of(shape: Shape, classes: tuple[int, ...], scenario: Scenario) -> list
     ]
 
 
+def offer_drops(scenario: Scenario) -> list[Dropped]:
+    """Offers that policy or the offer itself rules out, each with the reason."""
+    reasons = [(offer.id, offer_reason(offer, scenario)) for offer in scenario.offers]
+    return [Dropped(name, reason) for name, reason in reasons if reason]
+
+
 def offer_reason(offer: Offer, scenario: Scenario) -> str:
     """Why policy or the offer itself rules it out; empty if nothing does."""
     names = (offer.id, offer.provider, offer.gpu)

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from optimize.alternatives import alternatives, unserved_note
-from optimize.candidates import candidates
+from optimize.candidates import candidates, offer_drops
 from optimize.explain import binding, demand_band, flips
 from optimize.loads import class_loads
 from optimize.market import pool_states, slo_rows
@@ -18,7 +18,7 @@ from optimize.money import cost_lines
 from optimize.program.fluid import fluid_bound_usd
 from optimize.records import Dropped, Plan, PoolOption
 from optimize.relay_facts import claim_flags, dated_warnings
-from optimize.relay_terms import relay_terms
+from optimize.relay_terms import relay_drops, relay_terms
 from optimize.search import Market, Restriction, Settled, Tell, prove, settle, slim_down
 from optimize.store import CapacityStore, default_folder
 from optimize.verify import HOLD_OUT_SEEDS, HourEvidence, verification
@@ -33,7 +33,7 @@ ASSUMPTIONS = (
     "Arrivals are Poisson within each minute, minute volumes vary with the scenario's coefficient, hours repeat every week.",
     "Pool capacity is measured at the class mix that the plan sends, on pools of up to 8 replicas; larger pools carry no less per replica.",
     "Relay latency is stationary: no congestion beyond account limits, no outage.",
-    "Output lengths do not depend on the model that answers.",
+    "Token counts do not depend on the model that answers, beyond the factors that the scenario writes.",
     "Own GPUs find in their prefix cache what routing, memory and think times leave there; relays bill cached prefixes at their cached price.",
 )
 
@@ -222,7 +222,9 @@ def unverified_plan(scenario: Scenario, jobs: int, tell: Tell) -> Plan:
     from optimize.program.solve import solve
 
     demand, slos = demand_of(scenario), slo_rows(scenario)
-    terms = measured_terms(scenario, slos)
+    dropped = (*offer_drops(scenario), *relay_drops(scenario, range(len(scenario.request_classes))))
+    barred = {each.name for each in dropped}
+    terms = tuple(each for each in measured_terms(scenario, slos) if each.option.offer.id not in barred)
     market = Market(scenario, demand, slos, [], relay_terms(scenario, demand, slos), budget_usd(scenario), CapacityStore(None), jobs, tell)
     problem = replace(market.problem(Restriction(), []), pools=terms)
     settled = Settled(problem, solve(problem), ())
@@ -233,11 +235,10 @@ def unverified_plan(scenario: Scenario, jobs: int, tell: Tell) -> Plan:
         status = "infeasible" if free.unserved else "over_budget"
         notes = [unserved_note(market, settled)]
     market.states = []
-    plan = assemble_unverified(market, settled, status, notes)
-    return plan
+    return assemble_unverified(market, settled, status, notes, dropped)
 
 
-def assemble_unverified(market: Market, settled: Settled, status: str, notes: list[str]) -> Plan:
+def assemble_unverified(market: Market, settled: Settled, status: str, notes: list[str], dropped: tuple[Dropped, ...]) -> Plan:
     """The plan record of a program on measured capacities, with one alternative per offer."""
     from optimize.measured import measured_alternatives
 
@@ -253,11 +254,11 @@ def assemble_unverified(market: Market, settled: Settled, status: str, notes: li
         fluid_bound_usd=settled.solution.model_bound_usd,
         alternatives=measured_alternatives(settled.problem),
         flips=(),
-        dropped=(),
+        dropped=dropped,
         binding=binding(market, settled),
         demand_band=(),
         rounds=0,
         assumptions=("Rates per replica are the user's own measurements; classes add linearly; nothing was simulated.",),
-        warnings=(*scenario.warnings, *notes, *hours_left_out(settled)),
+        warnings=(*scenario.warnings, *notes, *hours_left_out(settled), *relay_warnings(settled, scenario.catalog)),
         usd_per_unit=scenario.catalog.fx_usd.get(scenario.budget.currency, 1.0),
     )

@@ -10,14 +10,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from optimize.candidates import candidates
+from optimize.candidates import candidates, offer_drops
 from optimize.measured import measured_alternatives, measured_terms
+from optimize.plan import unverified_plan
 from optimize.program.solve import solve
 from optimize.records import PoolOption
 from sim.catalog.loader import load_catalog
 from sim.catalog.records import Offer, Source
 from sim.errors import InputError
-from sim.scenario.records import ConstantTraffic, Scenario
+from sim.scenario.records import Budget, ConstantTraffic, Scenario
 from sim.traffic import demand as demand_of
 from tests.optimize.program.problems import problem
 from tests.traffic.scenarios import request_class, scenario, uniform
@@ -179,3 +180,14 @@ def test_alternatives_of_measured_capacity_are_each_offer_relays_and_separate_po
         "relays alone": "infeasible",
         "pools of its own for each class": "within_budget",
     }
+
+
+def test_policy_and_evidence_hold_for_measured_capacities_too(tmp_path: Path) -> None:
+    given = measured(tmp_path, "offer,class,rate_rps\nA10G,chat,2\nA10G,faq,2\nA100,chat,20\nA100,faq,5\n")
+    claimed = replace(given.offers[1], grade="claimed")
+    denied = replace(given, offers=(given.offers[0], claimed), policy=replace(given.policy, deny=("A10G",)), budget=Budget(1e6, "USD"))
+    reasons = {each.name: each.reason for each in offer_drops(denied)}
+    assert reasons["A10G"] == 'policy.deny "A10G" matches it' and "only claimed" in reasons["A100"]
+    plan = unverified_plan(denied, 1, lambda _: None)
+    assert plan.status == "infeasible" and {each.name for each in plan.dropped} == {"A10G", "A100"}
+    assert unverified_plan(replace(denied, policy=replace(denied.policy, trust_claims=True)), 1, lambda _: None).status == "unverified"

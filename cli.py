@@ -107,8 +107,8 @@ def simulate(
 
 @app.command(epilog="Example: python cli.py catalog offers aws.g6e.xlarge")
 def catalog(
-    table: Annotated[str, typer.Argument(help="gpus, models, formats, offers or relays.")] = "gpus",
-    name: Annotated[str | None, typer.Argument(help="One row, with its source.")] = None,
+    table: Annotated[str, typer.Argument(help="gpus, models, formats, offers, relays or tokenizers.")] = "gpus",
+    name: Annotated[str | None, typer.Argument(help="One row in full, or the rows that a pattern such as 'aws.*' matches.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Show the facts that plans rest on, each with its source and date."""

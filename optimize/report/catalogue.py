@@ -119,7 +119,7 @@ def catalogue_rows(table: str, name: str | None) -> list[Row]:
     known = tables(catalog)
     if table not in known:
         homes = [each for each, rows in known.items() if table in rows]
-        hint = f"it is a row: write `catalog {homes[0]} {table}`" if homes else f"write {', '.join(known)}"
+        hint = f"it is a row: write `catalog {homes[0]} {table}`" if homes else instead(table, known)
         raise InputError(f'catalog: "{table}" is not a table; {hint}')
     rows = known[table]
     if table == "formats" and name is not None:

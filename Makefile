@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: plan test setup lint bench slow clean
+.PHONY: plan test test-relay setup lint bench slow clean
 
 plan: setup
 	$(BIN)/python cli.py optimize scenarios/million_dau.yaml
@@ -13,6 +13,14 @@ test: setup lint
 
 slow: setup
 	$(BIN)/python -m pytest -m slow
+
+# A real relay product, the LiteLLM proxy, in an environment of its own before a mock upstream; skipped with a message offline.
+RELAY_VENV := .venv-relay
+test-relay: setup
+	test -x $(RELAY_VENV)/bin/litellm || { $(PYTHON) -m venv $(RELAY_VENV) \
+	  && $(RELAY_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --timeout 20 --retries 2 "litellm[proxy]>=1.100,<2"; } \
+	  || echo "test-relay: LiteLLM cannot be installed (no network?); its tests are skipped"
+	SERVEMIX_LITELLM=$(RELAY_VENV)/bin/litellm timeout 600 $(BIN)/python -m pytest -rs tests/probe/test_litellm.py
 
 lint: setup
 	$(BIN)/ruff check .
@@ -31,4 +39,4 @@ $(VENV)/.ready: requirements.txt requirements-dev.txt pyproject.toml
 	touch $@
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis build *.egg-info
+	rm -rf $(VENV) $(RELAY_VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis build *.egg-info

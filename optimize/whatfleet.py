@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from optimize.engine_limits import engine_limits, router_of
+from optimize.failover import failovers
 from optimize.loads import saturated_load_s
 from optimize.relay_terms import may_serve
 from optimize.token_factors import class_factors, fleet_factors
@@ -152,7 +153,9 @@ def build_fleet(scenario: Scenario, pools: list[NamedPool], relays: list[str], r
     spill = () if overflow is None else overflows(scenario, pools, relays, overflow)
     models = [named.deployment.model.id for named in pools] + [known[name].model for name in relays]
     factors = [class_factors(scenario.request_classes, model) for model in models]
-    return Fleet(tuple(targets), table, router, spill, token_factors=fleet_factors(factors, len(scenario.request_classes))), calibrated
+    per_model = fleet_factors(factors, len(scenario.request_classes))
+    chains = failovers(scenario, models[: len(pools)], [known[name] for name in relays])
+    return Fleet(tuple(targets), table, router, spill, chains, token_factors=per_model), calibrated
 
 
 def overflows(scenario: Scenario, pools: list[NamedPool], relays: list[str], outstanding: int) -> tuple[Overflow, ...]:

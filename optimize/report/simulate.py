@@ -9,11 +9,12 @@ import numpy as np
 import numpy.typing as npt
 from rich.text import Text
 
+from optimize.money import relay_request_usd
 from optimize.report.plan_json import number, seconds
 from optimize.report.terminal import bullets, output, screen, section, show, table
 from optimize.report.words import count, duration, percent, promise
 from sim.engine.deployment import PS
-from sim.fleet_records import Pool, Status
+from sim.fleet_records import Pool, RelayEndpoint, Status, TargetStats
 from sim.latency import METRICS, attainment, class_metrics, quantile
 
 if TYPE_CHECKING:
@@ -42,26 +43,43 @@ def simulation_json(run: SimulationRun) -> Json:
         "status": _statuses(log.status[inside]),
         "throughput": _throughput(run),
         "classes": [_class(run, c) for c in range(len(scenario.request_classes))],
-        "targets": [
-            {
-                "name": stats.name,
-                "kind": "pool" if isinstance(target, Pool) else "relay",
-                "requests": stats.requests,
-                "busy_share": number(stats.busy_share),
-                "kv_mean_share": number(stats.kv_mean_share),
-                "kv_peak_share": number(stats.kv_peak_share),
-                "running_mean": number(stats.running_mean),
-                "waiting_peak": stats.waiting_peak,
-                "preemptions": stats.preemptions,
-                "computed_tokens": stats.computed_tokens,
-                "attempts": stats.attempts,
-                "throttled": stats.throttled,
-                "billed_input_tokens": stats.billed_input_tokens,
-                "billed_output_tokens": stats.billed_output_tokens,
-            }
-            for target, stats in zip(run.fleet.targets, run.result.targets, strict=True)
-        ],
+        "targets": [_target(target, stats) for target, stats in zip(run.fleet.targets, run.result.targets, strict=True)],
     }
+
+
+def _target(target: Pool | RelayEndpoint, stats: TargetStats) -> Json:
+    """Totals of a pool or relay. Money of a relay: every billed token at its price, cached prefixes not deducted (optimize bills those);
+    `lost_usd` is the part for attempts that did not end in a whole answer."""
+    totals: Json = {
+        "name": stats.name,
+        "kind": "pool" if isinstance(target, Pool) else "relay",
+        "requests": stats.requests,
+        "busy_share": number(stats.busy_share),
+        "kv_mean_share": number(stats.kv_mean_share),
+        "kv_peak_share": number(stats.kv_peak_share),
+        "running_mean": number(stats.running_mean),
+        "waiting_peak": stats.waiting_peak,
+        "preemptions": stats.preemptions,
+        "computed_tokens": stats.computed_tokens,
+        "attempts": stats.attempts,
+        "throttled": stats.throttled,
+        "billed_input_tokens": stats.billed_input_tokens,
+        "billed_output_tokens": stats.billed_output_tokens,
+    }
+    if isinstance(target, RelayEndpoint):
+        totals |= {
+            "attempts_per_request": number(stats.attempts / max(stats.requests, 1)),
+            "throttled_share": number(stats.throttled / max(stats.attempts, 1)),
+            "errors": stats.errors,
+            "unreachable": stats.unreachable,
+            "cut": stats.cut,
+            "failed_over": stats.failed_over,
+            "lost_input_tokens": stats.lost_input_tokens,
+            "lost_output_tokens": stats.lost_output_tokens,
+            "billed_usd": number(relay_request_usd(target.relay, stats.billed_input_tokens, 0, stats.billed_output_tokens)),
+            "lost_usd": number(relay_request_usd(target.relay, stats.lost_input_tokens, 0, stats.lost_output_tokens)),
+        }
+    return totals
 
 
 def _statuses(status: npt.NDArray[np.int8]) -> dict[str, int]:
@@ -157,10 +175,14 @@ def _target_rows(console: Any, targets: list[Json]) -> None:
             listing.add_row(row["name"], f"{row['requests']:,}", *shares, *load)
         show(console, listing)
     if relays:
-        listing = table("relay", "requests", "attempts", "429", "billed tokens in / out", right=range(1, 5))
+        heads = ("relay", "requests", "calls each", "429", "failed", "cut", "taken over", "billed in / out", "USD", "of it lost")
+        listing = table(*heads, right=range(1, 10))
         for row in relays:
             tokens = f"{count(row['billed_input_tokens'])} / {count(row['billed_output_tokens'])}"
-            listing.add_row(row["name"], f"{row['requests']:,}", f"{row['attempts']:,}", f"{row['throttled']:,}", tokens)
+            failed = row["errors"] + row["unreachable"]
+            counts = (percent(row["throttled_share"]), f"{failed:,}", f"{row['cut']:,}", f"{row['failed_over']:,}")
+            usd = (f"{row['billed_usd']:,.2f}", f"{row['lost_usd']:,.2f}")
+            listing.add_row(row["name"], f"{row['requests']:,}", f"{row['attempts_per_request']:.3f}", *counts, tokens, *usd)
         show(console, listing)
 
 

@@ -119,6 +119,7 @@ class Policy:
     limits_negotiable: bool = True
     network_s: float = 0.02
     router: str | None = None  # None: session_affinity where a prefix cache is on, else least_outstanding
+    relay_failover: str = "none"  # or "relays", "fleet": who takes over a request that a relay failed
     safety: float = 0.03  # capacity is planned at (1 - safety) of what was measured
 
 

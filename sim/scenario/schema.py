@@ -165,6 +165,9 @@ class PolicySpec(Keys):
     router: Literal["least_outstanding", "round_robin", "session_affinity"] | None = key(
         "within a pool; absent: session_affinity where a prefix cache is on, else least_outstanding", "", default=None
     )
+    relay_failover: Literal["none", "relays", "fleet"] = key(
+        "who takes over a request that a relay failed: nobody, other relays, or those and then own pools", "", default="none"
+    )
     safety: Annotated[float, Field(ge=0, le=0.9)] = key("capacity is planned at (1 - safety) of what was measured", "0..1", default=0.03)
     data_residency: list[Text] = key("for classes that say nothing of their own", "", default_factory=list)
     requests_per_user_band: Annotated[list[Positive], AfterValidator(_band)] | None = key(

@@ -38,8 +38,13 @@ ASSUMPTIONS = (
 )
 
 
-def optimize(scenario: Scenario, jobs: int = 2, tell: Tell = lambda _: None, cache: Path | None = None) -> Plan:
-    """The cheapest plan found for `scenario`, with its proof; `status` says how far it holds."""
+def optimize(
+    scenario: Scenario, jobs: int = 2, tell: Tell = lambda _: None, cache: Path | None = None, only_plan: bool = False
+) -> Plan:
+    """The cheapest plan found for `scenario`, with its proof; `status` says how far it holds.
+
+    `only_plan` leaves out what surrounds it: alternatives, flips, the demand band and the uncertainty (a point of a grid).
+    """
     demand = demand_of(scenario)
     slos = slo_rows(scenario)
     if scenario.measured_capacity is not None:
@@ -69,7 +74,7 @@ def optimize(scenario: Scenario, jobs: int = 2, tell: Tell = lambda _: None, cac
         status = proven_status(settled, evidence)
     else:
         settled, status, notes = without_plan(market, settled)
-    return assemble(market, settled, evidence, status, dropped, notes)
+    return assemble(market, settled, evidence, status, dropped, notes, only_plan)
 
 
 def costs_of(scenario: Scenario, options: tuple[PoolOption, ...]) -> dict[str, StepCost]:
@@ -112,7 +117,13 @@ def hours_left_out(settled: Settled) -> list[str]:
 
 
 def assemble(
-    market: Market, settled: Settled, evidence: list[HourEvidence], status: str, dropped: tuple[Dropped, ...], notes: list[str]
+    market: Market,
+    settled: Settled,
+    evidence: list[HourEvidence],
+    status: str,
+    dropped: tuple[Dropped, ...],
+    notes: list[str],
+    only_plan: bool = False,
 ) -> Plan:
     """The plan record; everything that a report says is in it."""
     scenario, problem, solution = market.scenario, settled.problem, settled.solution
@@ -124,7 +135,7 @@ def assemble(
         *relay_warnings(settled, scenario.catalog),
         *calibration_warnings(settled),
     ]
-    planned = status in ("met", "missed")
+    planned = status in ("met", "missed") and not only_plan
     market.tell(
         f"{market.measured} pools measured on {market.requests_simulated:,} requests, attainment +/- {100 * market.half_width:.2f} points; "
         f"{sum(e.requests for e in evidence):,} requests simulated in verification"
@@ -138,7 +149,7 @@ def assemble(
         lines=cost_lines(problem, solution),
         verification=verification(evidence, HOLD_OUT_SEEDS) if evidence else None,
         fluid_bound_usd=fluid_bound(market),
-        alternatives=alternatives(market),
+        alternatives=() if only_plan else alternatives(market),
         flips=flips(market, settled) if planned else (),
         dropped=dropped,
         binding=binding(market, settled),

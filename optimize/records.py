@@ -112,6 +112,8 @@ class RelayTerms:
     spend_cap_usd: float | None = None
     units: UnitTerms | None = None
     token_factors: Floats | None = None  # [classes, 2] input and output tokens of the relay's model per token of the class; None: 1
+    cached: Floats | None = None  # [classes] input tokens per request at the cached price; None: as many as price and bill imply
+    written: Floats | None = None  # [classes] input tokens per request at the price of cache writes; None: none
 
     def tokens(self, demand: Demand) -> tuple[Floats, Floats]:
         """[classes] mean input and output tokens of a request as the relay counts them."""

@@ -70,6 +70,23 @@ def cached_tokens(sample: Requests, relay: Relay, survival: float, input_factor:
     return float(eligible.mean()) * survival
 
 
+def cached_and_written(
+    sample: Requests, relay: Relay, survival: float, input_factor: float, tokens: tuple[float, float]
+) -> tuple[float, float]:
+    """Mean input tokens per request at the cached price and at the price of cache writes; (0, 0) where caching costs more than it saves.
+
+    With caching on, what a prompt of the vendor's least length does not find in the cache is written to it, also by last turns that
+    nobody continues. Writes count only where they have a price of their own. `tokens` are the mean input and output of a request.
+    """
+    cached = cached_tokens(sample, relay, survival, input_factor)
+    if relay.usd_per_mtok_cache_write is None or cached == 0.0:
+        return cached, 0.0
+    long = float(np.mean(np.where(sample.input_tokens * input_factor >= relay.cache_min_prefix, sample.input_tokens * input_factor, 0.0)))
+    written = min(max(long - cached, 0.0), tokens[0] - cached)
+    dear = relay_request_usd(relay, tokens[0], cached, tokens[1], written)
+    return (cached, written) if dear < relay_request_usd(relay, tokens[0], 0.0, tokens[1]) else (0.0, 0.0)
+
+
 def class_sample(scenario: Scenario, c: int) -> Requests:
     """A fixed sample of the requests of class `c`."""
     rates = [0.0] * len(scenario.request_classes)
@@ -90,12 +107,14 @@ def relay_terms(scenario: Scenario, demand: Demand, slos: tuple[SloRow, ...]) ->
         if not eligible.any():
             continue
         usd, miss = np.full(len(eligible), np.inf), np.zeros(len(slos))
-        written = class_factors(scenario.request_classes, relay.model)
-        factors = np.ones((len(eligible), 2)) if written is None else written
+        cached, new = np.zeros(len(eligible)), np.zeros(len(eligible))
+        given = class_factors(scenario.request_classes, relay.model)
+        factors = np.ones((len(eligible), 2)) if given is None else given
         inputs, outputs = demand.input_tokens * factors[:, 0], demand.output_tokens * factors[:, 1]
         for c in np.flatnonzero(eligible):
-            sample = counted_by_class(samples[int(c)], written)
-            usd[c] = relay_request_usd(relay, inputs[c], cached_tokens(samples[int(c)], relay, survival, factors[c, 0]), outputs[c])
+            sample = counted_by_class(samples[int(c)], given)
+            cached[c], new[c] = cached_and_written(samples[int(c)], relay, survival, factors[c, 0], (inputs[c], outputs[c]))
+            usd[c] = relay_request_usd(relay, inputs[c], cached[c], outputs[c], new[c])
             rows = [i for i, row in enumerate(slos) if row.class_index == c]
             promises = [Slo(slos[i].metric, slos[i].quantile, slos[i].limit_s) for i in rows]
             miss[rows] = relay_miss(relay, promises, sample.input_tokens, sample.output_tokens, seed=scenario.seed)
@@ -107,7 +126,9 @@ def relay_terms(scenario: Scenario, demand: Demand, slos: tuple[SloRow, ...]) ->
                 tokens_per_request=inputs + outputs,
                 miss=miss,
                 hard_limits=not (relay.negotiable and scenario.policy.limits_negotiable),
-                token_factors=written,
+                token_factors=given,
+                cached=cached,
+                written=new if new.any() else None,
             )
         )
     return answer

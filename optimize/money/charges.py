@@ -78,11 +78,13 @@ def line_charges(problem: ProgramInput, solution: ProgramSolution, line: CostLin
 
 
 def relay_charges(problem: ProgramInput, terms: RelayTerms, flow: Floats, factor: float = 1.0) -> list[Charge]:
-    """Tokens of a month through a relay by kind: plain input, cached input, output; kinds that do not occur are left out."""
+    """Tokens of a month through a relay by kind: plain input, cached, written to the cache, output; those that occur."""
     requests = flow @ problem.demand.weight_h * HOUR_S
     cached = float(requests @ cached_tokens(problem, terms))
     inputs, outputs = terms.tokens(problem.demand)
-    tokens = {"input": float(requests @ inputs) - cached, "cached": cached, "output": float(requests @ outputs)}
+    written = 0.0 if terms.written is None else float(requests @ terms.written)
+    plain = float(requests @ inputs) - cached - written
+    tokens = {"input": plain, "cached": cached, "written": written, "output": float(requests @ outputs)}
     relay = terms.relay
     return [
         Charge(relay.id, "relay", relay.id, f"{item} tokens", count / MTOK, "million tokens", token_price(relay, item) * factor, factor)
@@ -92,7 +94,9 @@ def relay_charges(problem: ProgramInput, terms: RelayTerms, flow: Floats, factor
 
 
 def token_price(relay: Relay, item: str) -> float:
-    """USD per million tokens of a kind; without a cached price the input price holds."""
+    """USD per million tokens of a kind; without a price for cached or written tokens the input price holds."""
+    if item == "written" and relay.usd_per_mtok_cache_write is not None:
+        return relay.usd_per_mtok_cache_write
     if item == "cached" and relay.usd_per_mtok_cached is not None:
         return relay.usd_per_mtok_cached
     return relay.usd_per_mtok_output if item == "output" else relay.usd_per_mtok_input
@@ -100,6 +104,8 @@ def token_price(relay: Relay, item: str) -> float:
 
 def cached_tokens(problem: ProgramInput, terms: RelayTerms) -> Floats:
     """[classes] input tokens per request that the bill holds at the cached price: what makes price rows and bill agree."""
+    if terms.cached is not None:
+        return terms.cached
     relay = terms.relay
     inputs, outputs = terms.tokens(problem.demand)
     if relay.usd_per_mtok_cached is None or relay.usd_per_mtok_cached >= relay.usd_per_mtok_input:

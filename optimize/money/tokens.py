@@ -29,9 +29,15 @@ def request_usd(
     return float(usd / MTOK)
 
 
-def relay_request_usd(relay: Relay, input_tokens: float, cached_tokens: float, output_tokens: float) -> float:
-    """Price of one request at `relay`, see `request_usd`; exact for means, because the price is linear in tokens."""
-    return request_usd(
+def relay_request_usd(
+    relay: Relay, input_tokens: float, cached_tokens: float, output_tokens: float, written_tokens: float = 0.0
+) -> float:
+    """Price of one request at `relay`, see `request_usd`; exact for means, because the price is linear in tokens.
+
+    `written_tokens` of the input enter the cache, at a price of their own where the relay has one.
+    """
+    dearer = 0.0 if relay.usd_per_mtok_cache_write is None else relay.usd_per_mtok_cache_write - relay.usd_per_mtok_input
+    return written_tokens * dearer / MTOK + request_usd(
         input_tokens,
         cached_tokens,
         output_tokens,

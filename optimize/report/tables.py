@@ -172,6 +172,8 @@ def used_relays(plan: Plan) -> list[int]:
 
 def cached_tokens(plan: Plan, terms: RelayTerms) -> np.typing.NDArray[np.float64]:
     """[classes] input tokens per request that the bill holds at the cached price: what makes price rows and bill agree."""
+    if terms.cached is not None:
+        return terms.cached
     relay = terms.relay
     inputs, outputs = terms.tokens(plan.demand)
     if relay.usd_per_mtok_cached is None or relay.usd_per_mtok_cached >= relay.usd_per_mtok_input:

@@ -19,7 +19,7 @@ from sim.catalog.loader import load_catalog
 from sim.catalog.records import Relay
 from sim.scenario.records import ConstantTraffic, Policy, Scenario, TokenFactor
 from sim.traffic import demand as demand_of
-from tests.traffic.scenarios import request_class, scenario
+from tests.traffic.scenarios import chat, request_class, scenario, week
 
 CATALOG = load_catalog()
 GPT, CLAIM = CATALOG.relays["openai.gpt-4.1"], CATALOG.relays["holysheep.gpt-4.1"]
@@ -159,3 +159,21 @@ def test_an_offer_that_is_only_claimed_says_so() -> None:
 @pytest.mark.parametrize("module", [permits, relay_facts])
 def test_examples_in_docstrings_hold(module: object) -> None:
     assert doctest.testmod(module).failed == 0  # type: ignore[arg-type]
+
+
+def test_what_enters_a_cache_is_billed_at_the_price_of_writes_or_caching_stays_off() -> None:
+    """A conversation that grows: each turn reads what the last one wrote and writes the rest."""
+    sonnet = CATALOG.relays["anthropic.claude-sonnet-5.5"]
+    free_writes = replace(sonnet, usd_per_mtok_cache_write=None)
+    dear_writes = replace(sonnet, usd_per_mtok_cache_write=1000.0)
+    talk = replace(request_class("chat", 1.0, conversation=chat(system=2000)), models=(sonnet.model,))
+    given = replace(scenario(week(), talk), catalog=CATALOG, relays=(sonnet,))
+    demand = demand_of(given)
+    (billed,), (free,), (off,) = (relay_terms(replace(given, relays=(r,)), demand, ()) for r in (sonnet, free_writes, dear_writes))
+    assert billed.cached is not None and billed.written is not None and free.cached is not None
+    assert billed.cached[0] == free.cached[0] > 1000 and free.written is None
+    assert billed.written[0] + billed.cached[0] <= demand.input_tokens[0] + 1e-9
+    added = billed.written[0] * (2.5 - 2.0) / 1e6
+    assert billed.usd_per_request[0] == pytest.approx(free.usd_per_request[0] + added)
+    plain = (demand.input_tokens[0] * 2 + demand.output_tokens[0] * 10) / 1e6
+    assert off.usd_per_request[0] == pytest.approx(plain) and off.written is None

@@ -2,63 +2,44 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from collections.abc import Mapping
 from html import escape
+from typing import Any
 
 from optimize.records import Plan
 from optimize.report import charts, grid, tables
-from optimize.report.bill import Bill, bill_of, cents_of
-from optimize.report.columns import Column, Table, Value
+from optimize.report.bill import Bill
+from optimize.report.columns import Table
+from optimize.report.figures import Figure, figures
+from optimize.report.finance import Money, finance_tables
+from optimize.report.page.decision import decision, reproduce
+from optimize.report.page.parts import bullets, details, dim, picture, section, table_html
+from optimize.report.page.style import STYLE
 from optimize.report.terminal import cell
-from optimize.report.words import STATUS_WORDS, bounds, count, duration, headline, percent
+from optimize.report.words import STATUS_WORDS, bounds
 
-STYLE = """
-:root{color-scheme:light dark;--ink:#1d2430;--dim:#5d6878;--faint:#d9dee6;--page:#fbfbfc;--card:#fff;--good:#1f8a5b;--bad:#c0392b}
-@media(prefers-color-scheme:dark){
-:root{--ink:#e4e8ee;--dim:#9aa5b4;--faint:#38414e;--page:#14181e;--card:#1c2229;--good:#4cc38a;--bad:#ef7166}}
-body{margin:0 auto;padding:2rem 1.2rem;max-width:76rem;background:var(--page);color:var(--ink);
-font:15px/1.5 system-ui,sans-serif}
-h1{font-size:1.5rem;margin:0}h2{font-size:1.1rem;margin:2.2rem 0 .6rem}p{margin:.3rem 0}.dim{color:var(--dim)}
-.verdict{background:var(--card);border:1px solid var(--faint);border-left:5px solid var(--bad);border-radius:6px;
-padding:.8rem 1rem;margin:1.2rem 0;font-size:1.05rem}
-.verdict.good{border-left-color:var(--good)}.good b,.met{color:var(--good)}.missed{color:var(--bad);font-weight:600}
-.scroll{overflow-x:auto}table{border-collapse:collapse;font-size:.88rem;font-variant-numeric:tabular-nums}
-th{color:var(--dim);font-weight:500;text-align:left;white-space:nowrap}td,th{padding:.22rem .9rem .22rem 0;
-border-bottom:1px solid var(--faint);vertical-align:top;white-space:nowrap}td.n,th.n{text-align:right}
-td.w{white-space:normal;min-width:18rem}tr.total td{font-weight:600}
-.grid td,.grid th{padding:.15rem .3rem;text-align:right;min-width:1.5rem}.grid td:first-child{text-align:left;white-space:nowrap}
-.key{display:inline-block;width:.8em;height:.8em;border-radius:2px;margin:0 .4em 0 1em}.key:first-child{margin-left:0}
-svg{width:100%;height:auto;max-width:100%}svg text{font-family:system-ui,sans-serif!important}
-summary{cursor:pointer;color:var(--dim)}li{margin:.15rem 0}
-"""
-SHORT = 48  # characters that a cell keeps on one line
+UTILISATION = (
+    "Utilisation has two meanings: the billed share of hours (scale to zero), and the load of what is paid. "
+    "Idle hours are paid and are in every cost per token."
+)
+LATENCY = "Latency by class, each promise in its worst hour"
+VIEWS = "Economic view: capital as an annuity once its cost is known. Book view: straight line. Open parts have no citable source."
 
 
-def html(plan: Plan) -> str:
+def html(plan: Plan, money: Money | None = None, manifest: Mapping[str, Any] | None = None) -> str:
     """The report as the text of one file; the same plan gives the same bytes."""
-    bill = bill_of(plan)
-    by_name = {table.name: table for table in tables.all_tables(plan)}
+    money = Money(plan) if money is None else money
     scenario = plan.scenario
     source = f"seed {scenario.seed}, catalogue of {scenario.catalog.date} ({scenario.catalog.digest[:8]})"
-    good = " good" if plan.status == "met" else ""
+    by_name = {table.name: table for table in (*tables.all_tables(plan), *finance_tables(money))}
+    drawn = {figure.name: figure for figure in figures(plan, money)}
     parts = [
-        f"<h1>{escape(scenario.name)}</h1><p>{escape(scenario.description)}</p><p class=dim>{escape(source)}</p>",
-        f'<div class="verdict{good}"><b>{STATUS_WORDS[plan.status]}</b> {escape(headline(plan, bill))}</div>',
-        _section("Monthly cost", charts.cost_chart(plan, bill), _table(by_name["cost"], bill), _dim(bounds(plan, bill))),
-        _section("Promises, each in its worst hour", charts.promises_chart(plan), _table(by_name["slo"], bill), _proof(plan)),
-        _section("Fleet and demand by hour", charts.hours_chart(plan), _legend(plan), _grid(plan)),
-        _section("Fleet", _table(by_name["fleet"], bill)),
-        _section("Relays", _table(by_name["relays"], bill)),
-        _section("Who serves what", _table(by_name["flows"], bill)),
-        _section("Instead of this plan", charts.alternatives_chart(plan, bill), _table(by_name["alternatives"], bill)),
-        _section("What binds", _list(plan.binding)),
-        _section("Where the answer flips", _list([flip.sentence for flip in plan.flips])),
-        _section("If demand is another", _list(_band(plan, bill))),
-        _section("Warnings", _list(plan.warnings)),
-        _section("Assumptions", _list(plan.assumptions)),
-        _section("Solver", _list(_solver(plan))),
-        _details(f"Dropped candidates ({len(plan.dropped)})", _table(by_name["dropped"], bill)),
+        f"<header><h1>{escape(scenario.name)}</h1><p>{escape(scenario.description)}</p><p class=dim>{escape(source)}</p></header><main>",
+        decision(plan, money),
+        *_proof_parts(plan, money.bill, by_name, drawn),
+        *_money_parts(money, by_name, drawn),
+        *_ground_parts(plan, money, by_name, manifest or {}),
+        "</main>",
     ]
     title = f"{STATUS_WORDS[plan.status]}: {scenario.name}"
     return (
@@ -68,58 +49,47 @@ def html(plan: Plan) -> str:
     )
 
 
-def _section(title: str, *contents: str) -> str:
-    """A titled section; nothing at all where there is nothing to say."""
-    inside = "\n".join(filter(None, contents))
-    return f"<section><h2>{escape(title)}</h2>{inside}</section>" if inside else ""
+def _proof_parts(plan: Plan, bill: Bill, by_name: Mapping[str, Table], drawn: Mapping[str, Figure]) -> list[str]:
+    """What is bought, and what users feel."""
+    return [
+        section("Cost by line", picture(drawn.get("cost")), table_html(by_name["cost"], bill), dim(bounds(plan, bill))),
+        section(LATENCY, picture(drawn.get("promises")), table_html(by_name["slo"], bill), _proof(plan)),
+        section("Capacity against demand by hour", picture(drawn.get("hours")), _legend(plan), _grid(plan)),
+        section("Fleet", table_html(by_name["fleet"], bill)),
+        section("Relays", table_html(by_name["relays"], bill)),
+        section("Who serves what", table_html(by_name["flows"], bill)),
+    ]  # fmt: skip
 
 
-def _table(table: Table, bill: Bill) -> str:
-    if not table.rows:
-        return ""
-    heads = "".join(f'<th{_align(column)} title="{escape(column.meaning)}">{_head(column, bill)}</th>' for column in table.columns)
-    rows = "".join(
-        "<tr>" + "".join(_cell(value, column) for value, column in zip(row, table.columns, strict=True)) + "</tr>" for row in table.rows
-    )
-    if table.name == "cost":
-        rows += f"<tr class=total><td>total</td><td></td><td class=n>{bill.total / 100:,.2f}</td><td></td><td></td></tr>"
-    return f"<div class=scroll><table><tr>{heads}</tr>{rows}</table></div>"
+def _money_parts(money: Money, by_name: Mapping[str, Table], drawn: Mapping[str, Figure]) -> list[str]:
+    """What else it could cost, and what it will."""
+    bill, edge = money.bill, money.break_even
+    shown = {name: table_html(by_name[name], bill) for name in by_name}
+    words = f"Band: own GPUs carry {edge.error:.0%} more or less than simulated. No strategy is planned again at another demand."
+    return [
+        section("Instead of this plan", picture(drawn.get("alternatives")), shown["alternatives"]),
+        section("Break-even", picture(drawn.get("break_even")), dim(words), bullets(edge.notes), details("Figures", shown["break_even"])),
+        section("Cash flow", picture(drawn.get("cash")), bullets(money.horizon.notes), details("Figures", shown["months"])),
+        section("Sensitivity", picture(drawn.get("sensitivity")), shown["sensitivity"]),
+        section("Unit economics", shown["unit_costs"], dim(UTILISATION)),
+        section("Own or rent", shown["own_or_rent"], dim(VIEWS), details("A month of own hosts, part by part", shown["own_parts"])),
+        section("Charges", shown["charges"]),
+        section("Price book", bullets(money.prices.warnings), shown["prices"]),
+    ]
 
 
-def _align(column: Column) -> str:
-    return " class=n" if column.dtype in ("int", "float") else ""
-
-
-def _head(column: Column, bill: Bill) -> str:
-    unit = {"money": bill.currency, "share": "", "s": ""}.get(column.unit, column.unit)
-    name = column.name.removesuffix("_s").replace("_", " ").replace("ci95", "95 %")
-    return escape(f"{name}, {unit}" if unit and unit not in name else name)
-
-
-def _cell(value: Value, column: Column) -> str:
-    if isinstance(value, bool):
-        word = ("met" if value else "MISSED") if column.name == "met" else ("yes" if value else "no")
-        style = {"met": ' class="met"', "MISSED": ' class="missed"'}.get(word, "")
-        return f"<td{style}>{word}</td>"
-    if value is None:
-        return f"<td{_align(column)}>-</td>"
-    if isinstance(value, str):
-        return f"<td{' class=w' if len(value) > SHORT else ''}>{escape(value)}</td>"
-    return f"<td class=n>{_number(value, column)}</td>"
-
-
-def _number(value: float, column: Column) -> str:
-    if column.unit == "s":
-        return duration(value)
-    if column.name == "quantile":
-        return f"p{value * 100:g}"
-    if column.unit == "share":
-        return percent(value)
-    if column.unit == "money":
-        return f"{value:,.2f}"
-    if abs(value) >= 1e6:
-        return count(value)
-    return f"{value:,.0f}" if value == round(value) or abs(value) >= 100 else f"{value:,.2f}"
+def _ground_parts(plan: Plan, money: Money, by_name: Mapping[str, Table], manifest: Mapping[str, Any]) -> list[str]:
+    """What it all rests on."""
+    bill = money.bill
+    return [
+        section("What binds", bullets(plan.binding)),
+        section("Where the answer flips", bullets([flip.sentence for flip in plan.flips])),
+        section("Warnings", bullets(plan.warnings)),
+        section("Assumptions", bullets(plan.assumptions), details("Figures of money", table_html(by_name["figures"], bill))),
+        section("Solver", bullets(_solver(plan))),
+        details(f"Dropped candidates ({len(plan.dropped)})", table_html(by_name["dropped"], bill)),
+        section("How to reproduce", reproduce(manifest)),
+    ]
 
 
 def _grid(plan: Plan) -> str:
@@ -133,46 +103,27 @@ def _grid(plan: Plan) -> str:
         for day, row in grid.rows(plan.demand.slices, values):
             cells = "".join(f"<td>{cell(value)}</td>" for value in row)
             rows += f"<tr><td>{escape(option.id)}, {escape(day)}</td>{cells}</tr>"
-    table = f"<div class=scroll><table class=grid><tr><th></th>{heads}</tr>{rows}</table></div>"
-    return _details("Replicas in every hour", table) if rows else ""
+    table = f"<div class=scroll tabindex=0><table class=grid><tr><th></th>{heads}</tr>{rows}</table></div>"
+    return details("Replicas in every hour", table) if rows else ""
 
 
 def _legend(plan: Plan) -> str:
     keys = (f'<span class=key style="background:{colour}"></span>{escape(name)}' for colour, name in charts.hours_legend(plan))
-    return f"<p class=dim>{''.join(keys)}</p>"
+    words = "; full line: demand, dashed: what the fleet could carry at this mix" if tables.used_pools(plan) else "; line: demand"
+    return f"<p class=dim>{''.join(keys)}{words}</p>"
 
 
 def _proof(plan: Plan) -> str:
     proof = plan.verification
     if proof is None:
-        return _dim("Nothing was simulated.")
+        return dim("Nothing was simulated.")
     seeds = ", ".join(map(str, proof.seeds))
-    return _dim(
+    return dim(
         f"{proof.requests_simulated:,} requests in {len(proof.hours)} {'hour' if len(proof.hours) == 1 else 'hours'} on seeds {seeds}; "
         "requests that were rejected or failed count as infinitely late."
     )
 
 
-def _band(plan: Plan, bill: Bill) -> list[str]:
-    return [
-        f"{per_user:g} requests per user-day: {bill.money(cents_of(plan, usd))} a month"
-        for per_user, usd in plan.demand_band
-        if math.isfinite(usd)
-    ]
-
-
 def _solver(plan: Plan) -> list[str]:
     status = f"{plan.solution.solver}: {plan.solution.status.replace('_', ' ')}, gap {plan.solution.gap:.2%}"
     return [status, *(f"{key}: {value}" for key, value in sorted(plan.extra.items()))]
-
-
-def _list(lines: Sequence[str]) -> str:
-    return "<ul>" + "".join(f"<li>{escape(line)}</li>" for line in lines) + "</ul>" if lines else ""
-
-
-def _dim(text: str) -> str:
-    return f"<p class=dim>{escape(text)}</p>" if text else ""
-
-
-def _details(title: str, inside: str) -> str:
-    return f"<details><summary>{escape(title)}</summary>{inside}</details>" if inside else ""

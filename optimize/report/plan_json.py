@@ -9,15 +9,18 @@ import numpy as np
 
 from optimize.money import HOUR_S
 from optimize.records import Flip, Plan, SloVerdict
-from optimize.report.bill import Bill, bill_of, cents_of
+from optimize.report.bill import Bill, cents_of
+from optimize.report.finance import Money
+from optimize.report.finance_json import charges_json, finance_json
 from optimize.report.tables import UNSERVED, flow_table, relay_table, used_pools, used_relays
+from optimize.report.uncertainty import uncertainty_json
 
 SCHEMA = "servemix.plan/1"
 NEVER_S = 1e9  # stands for infinity, which JSON lacks: the request was rejected, failed, or never ended
 Json = dict[str, Any]
 
 
-def plan_json(plan: Plan) -> Json:
+def plan_json(plan: Plan, money: Money | None = None) -> Json:
     """The plan under the keys of the contract.
 
     Money is to the cent in the scenario's currency, and lines sum to `per_month` exactly.
@@ -25,7 +28,8 @@ def plan_json(plan: Plan) -> Json:
     Seconds of 1e9 mean never. `by_hour` lists follow `hours`.
     `fleet`, `relays`, `routing` and `hours` together are what `simulate --plan` reads.
     """
-    bill = bill_of(plan)
+    money = Money(plan) if money is None else money
+    bill = money.bill
     return {
         "schema": SCHEMA,
         "scenario": plan.scenario.name,
@@ -34,6 +38,8 @@ def plan_json(plan: Plan) -> Json:
         "catalog": {"date": plan.scenario.catalog.date, "digest": plan.scenario.catalog.digest},
         "status": plan.status,
         "cost": _cost(plan, bill),
+        "charges": charges_json(money),
+        "finance": finance_json(money),
         "hours": [
             {"hour": hour, "weight_h": number(plan.demand.weight_h[t]), "demand_rps": number(plan.demand.mean_rps[:, t].sum())}
             for t, hour in enumerate(plan.demand.slices)
@@ -63,6 +69,7 @@ def plan_json(plan: Plan) -> Json:
             "gap": number(plan.solution.gap),
         },
         "dropped": [{"name": dropped.name, "reason": dropped.reason} for dropped in plan.dropped],
+        "uncertainty": uncertainty_json(plan.uncertainty),
         "assumptions": list(plan.assumptions),
         "warnings": list(plan.warnings),
         "extra": dict(sorted(plan.extra.items())),

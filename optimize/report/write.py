@@ -9,8 +9,10 @@ import os
 import tempfile
 from pathlib import Path
 
+from optimize.manifest import COPIES, copies, manifest, plan_bytes
 from optimize.records import Plan
 from optimize.report.columns import Table
+from optimize.report.finance import Money, finance_tables
 from optimize.report.plan_json import plan_json
 from optimize.report.tables import all_tables
 from sim.errors import InputError
@@ -27,17 +29,30 @@ def check_folder(out: Path) -> None:
 
 
 def write_results(plan: Plan, out: Path) -> Path:
-    """Writes plan.json, report.html, report.xlsx and tables/NAME.csv into `out`, and returns it. Same plan, same bytes."""
+    """Writes plan.json, manifest.json, report.html, report.xlsx, tables/NAME.csv, figures/NAME.png with .csv and copies of small inputs
+    into `out`, and returns it. Same plan, same bytes.
+    """
+    from optimize.report.figures import figures
     from optimize.report.html import html
     from optimize.report.xlsx import xlsx
 
-    check_folder(out)
-    check_folder(out / "tables")
-    write_bytes(out / "plan.json", (json.dumps(plan_json(plan), indent=2, allow_nan=False) + "\n").encode())
-    for table in all_tables(plan):
+    for folder in (out, out / "tables", out / "figures"):
+        check_folder(folder)
+    money = Money(plan)
+    said = plan_json(plan, money)
+    made = manifest(plan.scenario, said)
+    write_bytes(out / "plan.json", plan_bytes(said))
+    write_bytes(out / "manifest.json", (json.dumps(made, indent=2) + "\n").encode())
+    for name, content in copies(plan.scenario).items():
+        check_folder((out / COPIES / name).parent)
+        write_bytes(out / COPIES / name, content)
+    for table in (*all_tables(plan), *finance_tables(money)):
         write_bytes(out / "tables" / f"{table.name}.csv", table_csv(table).encode())
-    write_bytes(out / "report.html", html(plan).encode())
-    write_bytes(out / "report.xlsx", xlsx(plan))
+    for figure in figures(plan, money):
+        write_bytes(out / "figures" / f"{figure.name}.png", figure.png())
+        write_bytes(out / "figures" / f"{figure.name}.csv", table_csv(figure.data).encode())
+    write_bytes(out / "report.html", html(plan, money, made).encode())
+    write_bytes(out / "report.xlsx", xlsx(plan, money, made))
     return out
 
 

@@ -94,7 +94,8 @@ def write_hours(pen: Pen, money: Money) -> None:
     sheet.freeze_panes(1, 1)
     last = len(plan.demand.slices)
     flows = range(3 + len(pools), len(columns))
-    _areas(pen, sheet, last, flows, columns, "area", "Requests/s by target", 0)
+    if flows:
+        _areas(pen, sheet, last, flows, columns, "area", "Requests/s by target", 0)
     if pools:
         _areas(pen, sheet, last, range(3, 3 + len(pools)), columns, "column", "Replicas by pool", 20)
 

@@ -54,7 +54,7 @@ def test_every_element_is_closed(page: str) -> None:
 
 
 def test_charts_follow_the_colours_of_the_page(page: str) -> None:
-    assert page.count("<svg") == 4
+    assert page.count("<svg") == page.count('role="img" aria-label="') == 7
     assert "#010203" not in page and "var(--ink)" in page and "prefers-color-scheme:dark" in page
 
 
@@ -68,7 +68,7 @@ def test_names_are_escaped() -> None:
 
 def test_a_plan_without_proof_says_so() -> None:
     page = html(plan_fixture.over_budget())
-    assert "Nothing was simulated." in page and "OVER BUDGET" in page and page.count("<svg") == 3
+    assert "Nothing was simulated." in page and "OVER BUDGET" in page and page.count("<svg") == 6
 
 
 def test_results_are_complete_and_the_same_twice(tmp_path: Path) -> None:

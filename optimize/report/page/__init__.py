@@ -1,0 +1,1 @@
+"""The parts of report.html: style, tables, the decision on top."""

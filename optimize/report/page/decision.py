@@ -1,0 +1,127 @@
+"""The decision on one page: verdict, cost, what demand does to it, what flips it, what to sign and what not."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from html import escape
+from typing import Any
+
+from optimize.records import Plan
+from optimize.report.bill import cents_of
+from optimize.report.finance import Money, daily_users
+from optimize.report.page.parts import bullets
+from optimize.report.words import STATUS_WORDS, bounds, count, headline
+
+FLIPS = 3
+WARNINGS = 4
+
+
+def decision(plan: Plan, money: Money) -> str:
+    """The top of the page, alone on its sheet in print."""
+    good = " good" if plan.status == "met" else ""
+    verdict = f'<div class="verdict{good}"><b>{STATUS_WORDS[plan.status]}</b> {escape(headline(plan, money.bill))}</div>'
+    tiles = [
+        _tile("Cost", _cost(plan, money)),
+        _tile("If demand is another", band(plan, money)),
+        _tile("What flips the answer", bullets([flip.sentence for flip in plan.flips[:FLIPS]]) or "<p>not examined</p>"),
+        _tile("Instead of this plan", _others(plan, money)),
+        _tile("Own GPUs or relays", edge_words(plan, money)),
+        _tile("Own or rent", bullets([f"{row.pool}: {row.sentence}" for row in money.own]) or "<p>this plan rents no hosts</p>"),
+        _tile(f"The next {len(money.horizon.months)} months", ahead(money)),
+    ]
+    warnings = [*plan.warnings, *money.prices.warnings]
+    if warnings:
+        more = len(warnings) - WARNINGS
+        shown = warnings[:WARNINGS] + ([f"and {more} more below"] if more > 0 else [])
+        tiles.append(_tile("Before you sign", bullets(shown), " warn"))
+    return f"<section class=decision>{verdict}<div class=tiles>{''.join(tiles)}</div></section>"
+
+
+def _tile(title: str, inside: str, style: str = "") -> str:
+    return f'<div class="tile{style}"><h3>{escape(title)}</h3>{inside}</div>'
+
+
+def _cost(plan: Plan, money: Money) -> str:
+    bill, budget = money.bill, plan.scenario.budget.per_month
+    words = f"budget {bill.money(100 * budget)}" if math.isfinite(budget) else "no budget"
+    return f"<p class=big>{escape(bill.money(bill.total))} a month</p><p>{escape(words)}</p><p class=dim>{escape(bounds(plan, bill))}</p>"
+
+
+def band(plan: Plan, money: Money) -> str:
+    """Cost at the ends of the demand band, re-planned; without one, of the same fleet at half and double demand."""
+    if plan.demand_band:
+        rows = [
+            f"{per_user:g} requests per user-day: {money.bill.money(cents_of(plan, usd))} a month"
+            for per_user, usd in plan.demand_band
+            if math.isfinite(usd)
+        ]
+        return bullets(rows)
+    at = {point.demand: point.plan_usd for point in money.break_even.points}
+    rows = [f"{what} today's requests: {money.bill.money(cents_of(plan, at[k]))} a month" for k, what in ((0.5, "half"), (2.0, "twice"))]
+    return bullets(rows) + "<p class=dim>the same fleet scaled, not planned again</p>"
+
+
+def _others(plan: Plan, money: Money) -> str:
+    """The cheapest alternatives, and what they cost more or less."""
+    rows = []
+    for other in sorted((o for o in plan.alternatives if o.per_month_usd is not None), key=lambda o: o.per_month_usd or 0.0)[:3]:
+        more = round(cents_of(plan, other.per_month_usd or 0.0)) - money.bill.total
+        sign = "+" if more >= 0 else ""
+        share = f" ({sign}{more / money.bill.total:.0%})" if money.bill.total else ""
+        rows.append(f"{other.name}: {money.bill.money(money.bill.total + more)}{share}, {other.status.replace('_', ' ')}")
+    return bullets(rows) or "<p>none has a plan</p>"
+
+
+def edge_words(plan: Plan, money: Money) -> str:
+    """From which demand on own GPUs are cheaper than relays, with the band of the simulator's error."""
+    edge = money.break_even
+    if edge.points[0].api_usd is None or edge.points[0].own_usd is None:
+        return bullets(edge.notes)
+    if edge.at is None:
+        return "<p>At no demand up to 1,000 times today's are own GPUs alone cheaper than relays alone.</p>" + bullets(edge.notes)
+    low, high = (at_words(plan, x) for x in (edge.at_low, edge.at_high))
+    words = f"Own GPUs alone are cheaper than relays alone from {at_words(plan, edge.at)} on."
+    spread = f"{low} to {high} if the simulator is off by {edge.error:.0%} in capacity." if low != high else ""
+    return f"<p>{escape(words)}</p><p class=dim>{escape(spread)}</p>" + bullets(edge.notes)
+
+
+def at_words(plan: Plan, demand: float | None) -> str:
+    """A demand in users where traffic is stated in them, else as a multiple of today's."""
+    if demand is None:
+        return "never"
+    users = daily_users(plan)
+    return f"{count(users * demand)} daily users" if users is not None else f"{demand:.3g} times today's demand"
+
+
+def ahead(money: Money) -> str:
+    """Cash, present value, and the next hosts."""
+    seen, bill, plan = money.horizon, money.bill, money.plan
+    rows = [f"{bill.money(cents_of(plan, seen.months[-1].cumulative_usd))} in all, the last month {_last(money)}"]
+    for rate, usd in seen.present_usd.items():
+        if rate is not None:
+            rows.append(f"present value {bill.money(cents_of(plan, usd))} at {rate:.0%} cost of capital")
+    rows += [f"{pool}: {then} hosts from {month} on (today {today})" for pool, month, then, today in seen.next_hosts]
+    if not seen.next_hosts and any(terms.any() for terms in plan.solution.hosts):
+        rows.append("no further hosts are needed")
+    if seen.months[0].once_usd:
+        back = seen.payback_months
+        rows.append("one-off costs do not pay back" if back is None else f"one-off costs pay back against all-API in {back:.1f} months")
+    return bullets(rows)
+
+
+def _last(money: Money) -> str:
+    return money.bill.money(cents_of(money.plan, money.horizon.months[-1].paid_usd))
+
+
+def reproduce(manifest: Mapping[str, Any]) -> str:
+    """The command, and the hashes of what went in."""
+    if not manifest:
+        return ""
+    rows = [f"{row['path']}: sha256 {row['sha256'] or 'not readable'}" for row in manifest["inputs"]]
+    rows += [f"catalogue of {manifest['catalog']['date']}: {manifest['catalog']['digest']}"]
+    rows += [f"planning figures: sha256 {manifest['figures']['sha256']}"]
+    rows += [", ".join(f"{name} {version}" for name, version in manifest["software"].items())]
+    words = "Checks every input, makes the plan again and says whether it is identical: "
+    again = f"<p>{words}<code>python cli.py rerun DIR</code>, DIR being the folder of this report.</p>"
+    return f"<p><code>{escape(manifest['command'])}</code></p>{bullets(rows)}{again}"

@@ -1,0 +1,97 @@
+"""Pieces of HTML: sections, tables, lists, figures. Every text is escaped."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+from optimize.report.bill import Bill
+from optimize.report.columns import Column, Table, Value
+from optimize.report.figures import Figure
+from optimize.report.words import count, duration, percent
+
+SHORT = 48  # characters that a cell keeps on one line
+
+
+def section(title: str, *contents: str) -> str:
+    """A titled section; nothing at all where there is nothing to say."""
+    inside = "\n".join(filter(None, contents))
+    return f"<section><h2>{escape(title)}</h2>{inside}</section>" if inside else ""
+
+
+def picture(figure: Figure | None) -> str:
+    """A figure with its text equivalent."""
+    if figure is None:
+        return ""
+    return f"<figure><div class=chart>{figure.svg()}</div><figcaption class=dim>{escape(figure.alt)}</figcaption></figure>"
+
+
+def table_html(table: Table, bill: Bill) -> str:
+    """A table that scrolls inside the page where it is wider; the bill gets its total."""
+    if not table.rows:
+        return ""
+    heads = "".join(
+        f'<th{_align(column)} scope=col title="{escape(column.meaning)}">{_head(column, bill)}</th>' for column in table.columns
+    )
+    rows = "".join(
+        "<tr>" + "".join(_cell(value, column) for value, column in zip(row, table.columns, strict=True)) + "</tr>" for row in table.rows
+    )
+    if table.name in ("cost", "charges"):
+        cells = ["<td></td>"] * len(table.columns)
+        place = [column.name for column in table.columns].index("per_month")
+        cells[0], cells[place] = "<td>total</td>", f"<td class=n>{bill.total / 100:,.2f}</td>"
+        rows += f"<tr class=total>{''.join(cells)}</tr>"
+    return f"<div class=scroll tabindex=0><table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>"
+
+
+def bullets(lines: Sequence[str]) -> str:
+    """A list; nothing where it is empty."""
+    return "<ul>" + "".join(f"<li>{escape(line)}</li>" for line in lines) + "</ul>" if lines else ""
+
+
+def dim(text: str) -> str:
+    """A line in the background."""
+    return f"<p class=dim>{escape(text)}</p>" if text else ""
+
+
+def details(title: str, inside: str) -> str:
+    """What opens on demand."""
+    return f"<details><summary>{escape(title)}</summary>{inside}</details>" if inside else ""
+
+
+def _align(column: Column) -> str:
+    return " class=n" if column.dtype in ("int", "float") else ""
+
+
+def _head(column: Column, bill: Bill) -> str:
+    unit = {"money": bill.currency, "share": "", "s": ""}.get(column.unit, column.unit)
+    name = column.name.removesuffix("_s").replace("_", " ").replace("ci95", "95 %")
+    return escape(f"{name}, {unit}" if unit and unit not in name else name)
+
+
+def _cell(value: Value, column: Column) -> str:
+    if isinstance(value, bool):
+        word = ("met" if value else "MISSED") if column.name == "met" else ("yes" if value else "no")
+        style = {"met": ' class="met"', "MISSED": ' class="missed"'}.get(word, "")
+        return f"<td{style}>{word}</td>"
+    if value is None:
+        return f"<td{_align(column)}>-</td>"
+    if isinstance(value, str):
+        return f"<td{' class=w' if len(value) > SHORT else ''}>{escape(value)}</td>"
+    return f"<td class=n>{_number(value, column)}</td>"
+
+
+def _number(value: float, column: Column) -> str:
+    if column.unit == "s":
+        return duration(value)
+    if column.name == "quantile":
+        return f"p{value * 100:g}"
+    if column.unit == "share":
+        return percent(value)
+    if column.unit == "money":
+        return f"{value:,.2f}"
+    if abs(value) >= 1e6:
+        return count(value)
+    if abs(value) >= 100 or value == round(value):
+        return f"{value:,.0f}"
+    return f"{value:,.2f}" if abs(value) >= 1 else f"{value:.4g}"

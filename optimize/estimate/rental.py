@@ -34,7 +34,8 @@ def rentals(catalog: Catalog, gpu: str, gpus: int, hours: tuple[float, float]) -
 
     Only what is sold by the hour: on demand and spot. Reserved and owned hosts are paid by the year.
     """
-    found = [_rental(catalog, offer, gpus, hours) for offer in catalog.offers.values() if offer.gpu == gpu and offer.term in HOURLY]
+    sold = [offer for offer in catalog.offers.values() if offer.gpu == gpu and offer.term in HOURLY and offer.grade != "claimed"]
+    found = [_rental(catalog, offer, gpus, hours) for offer in sold]
     return tuple(sorted(found, key=lambda rental: (rental.usd, rental.offer)))
 
 
@@ -78,4 +79,5 @@ def cheapest_hosts(
 
 def sellers(catalog: Catalog, gpu: str, tensor_parallel: int, terms: tuple[str, ...] = ON_DEMAND) -> list[Offer]:
     """Offers of these terms of which a host divides into groups of that size. Serving never counts on spot: a host can be lost."""
-    return [o for o in catalog.offers.values() if o.gpu == gpu and o.term in terms and o.gpus % tensor_parallel == 0]
+    offers = [o for o in catalog.offers.values() if o.gpu == gpu and o.term in terms and o.grade != "claimed"]
+    return [o for o in offers if o.gpus % tensor_parallel == 0]

@@ -111,12 +111,12 @@ def _slope(tokens: Floats, ttft: Floats) -> float:
 
 
 def _load(good: Sequence[Attempt], levels: list[str], rest: Floats) -> dict[str, LoadPoint]:
-    """Level -> load point; in flight: the mean number of calls that were open when one was sent."""
+    """Level -> load point; in flight: the median number of calls that were open when one was sent (a closed loop fills up first)."""
     from scipy.optimize import isotonic_regression
 
     names = list(dict.fromkeys(levels))
     mask = {name: np.array([level == name for level in levels]) for name in names}
-    in_flight = {name: float(np.mean([a.in_flight for a in good if a.level == name])) for name in names}
+    in_flight = {name: float(np.median([a.in_flight for a in good if a.level == name])) for name in names}
     names.sort(key=lambda name: in_flight[name])
     tpot = np.array([np.nan if a.tpot_s is None else a.tpot_s for a in good])
     medians = np.array([[np.median(rest[mask[name]]), _median(tpot[mask[name]])] for name in names])

@@ -129,9 +129,7 @@ def hourly_usd(model: Model) -> Floats:
     return usd
 
 
-def prices_of(
-    problem: ProgramInput, routes: tuple[PoolRoute, ...], penalty: float, budget_usd: float | None = None
-) -> MonthPrices:
+def prices_of(problem: ProgramInput, routes: tuple[PoolRoute, ...], penalty: float, budget_usd: float | None = None) -> MonthPrices:
     """Duals of the linear relaxation of the month, made feasible, so that they bound whatever the solver's tolerance left.
 
     Base hosts: what a host is worth in each hour (dual of its capacity row). Starts: the dual of the row. Accounts: those of the

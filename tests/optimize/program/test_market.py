@@ -9,7 +9,7 @@ import pytest
 from benchmarks.program import Size, market
 from optimize.program.fluid import fluid_bound_usd
 from optimize.program.solve import solve
-from tests.optimize.program.problems import violations
+from tests.optimize.program.checker import violations
 
 ELASTIC = Size("elastic", 5, 2, 3, 8, 4, monthly=0.0)
 MONTHLY = Size("monthly", 5, 2, 3, 16, 4, monthly=0.3, n_plus_one=True)

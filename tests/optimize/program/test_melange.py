@@ -11,7 +11,8 @@ import pytest
 
 from optimize.program.solve import solve
 from optimize.records import ProgramInput
-from tests.optimize.program.problems import offer, pool, problem, violations
+from tests.optimize.program.checker import violations
+from tests.optimize.program.problems import offer, pool, problem
 from tests.shared_data import shared_data
 
 

@@ -16,7 +16,8 @@ from optimize.program.routes import penalty_usd, pool_routes
 from optimize.program.solve import solve
 from optimize.program.stages import at_once
 from optimize.records import ProgramInput, SloRow
-from tests.optimize.program.problems import offer, pool, problem, relay, violations
+from tests.optimize.program.checker import violations
+from tests.optimize.program.problems import offer, pool, problem, relay
 
 GAP = 0.005
 DEEP = 200_000

@@ -17,9 +17,10 @@ from optimize.program.model import View
 from optimize.program.routes import pool_routes, undominated
 from optimize.program.solve import solve
 from optimize.records import ProgramInput, SloRow
+from tests.optimize.program.checker import violations
 from tests.optimize.program.enumerate_plans import best_usd
-from tests.optimize.program.problems import offer, pool, problem, relay, violations
-from tests.optimize.program.test_enumeration import random_problem
+from tests.optimize.program.problems import offer, pool, problem, relay
+from tests.optimize.program.random_problems import dearer, random_problem
 
 EXACT = 1e-6
 GOLDEN = Path(__file__).with_name("golden_two_offers.lp")
@@ -52,16 +53,7 @@ def test_two_offer_optimum_equals_enumeration() -> None:
 @pytest.mark.parametrize("seed", range(12))
 def test_doubling_every_price_and_the_budget_doubles_the_cost_and_keeps_the_plan(seed: int) -> None:
     given = random_problem(seed)
-    twice = replace(
-        given,
-        pools=tuple(
-            replace(t, option=replace(t.option, offer=replace(t.option.offer, usd_per_hour=2 * t.option.offer.usd_per_hour)))
-            for t in given.pools
-        ),
-        relays=tuple(replace(r, usd_per_request=2 * r.usd_per_request) for r in given.relays),
-        unserved_usd_per_request=2 * given.unserved_usd_per_request,
-    )
-    one, two = solve(given, gap=EXACT), solve(twice, gap=EXACT)
+    one, two = solve(given, gap=EXACT), solve(dearer(given, 2.0), gap=EXACT)
     assert two.cost_usd == pytest.approx(2 * one.cost_usd, rel=1e-5)
     assert np.array_equal(one.hosts, two.hosts)
 

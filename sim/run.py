@@ -11,7 +11,7 @@ import numpy.typing as npt
 import simpy
 
 from sim.engine import kernel, layout
-from sim.engine.links import NO_LINKS, request_links
+from sim.engine.links import request_links
 from sim.engine.state import PoolState, request_rows
 from sim.fleet_records import Fleet, Pool, RequestLog, SimulationResult, Status, TargetStats
 from sim.laws import check_log, check_pool
@@ -61,10 +61,10 @@ class Run:
         self.into_pools: list[Serve] = []
         self.ended_at_once: list[npt.NDArray[np.int64]] = []  # the same as columns
         self.servers: list[PoolState | RelayServer] = []
-        links = request_links(requests) if affinity or _caches(fleet) else NO_LINKS
+        links = request_links(requests) if affinity or _caches(fleet) else None
         for index, target in enumerate(fleet.targets):
             if isinstance(target, Pool):
-                mine = links if affinity or target.limits.prefix_caching else NO_LINKS
+                mine = links if affinity or target.limits.prefix_caching else None
                 self.servers.append(PoolState(target, self.rows, fleet.router, mine, fleet.affinity_slack))
             else:
                 self.servers.append(RelayServer(target, stream(seed, "relay", index)))
@@ -167,7 +167,7 @@ def _log(
     status, attempts = rows["status"].copy(), (rows["replica"] >= 0).astype(np.int32)
     cached = np.zeros(len(rows), np.int32)
     for index, server in enumerate(servers):
-        if isinstance(server, PoolState) and server.pool.limits.prefix_caching:
+        if isinstance(server, PoolState) and server.links is not None:
             mine = np.flatnonzero(targets == index)
             cached[mine] = np.maximum(server.links["hit"][mine], 0)
     first_ps[done[0]], finish_ps[done[0]], status[done[0]], attempts[done[0]] = done[1:]

@@ -12,11 +12,12 @@ import numba
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 # Numba's cache compares the file of a function, not those of the functions that are compiled into it.
-_SOURCES = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py")))).hexdigest()
+_COMPILED = ("batch", "jit", "kernel", "layout", "prefix", "step")
+_SOURCES = hashlib.sha256(b"".join((Path(__file__).parent / f"{name}.py").read_bytes() for name in _COMPILED)).hexdigest()
 
 
 def compiled(function: Function) -> Function:
-    """`function` in machine code; from the cache when no file of this folder has changed, else compiled at its first call.
+    """`function` in machine code; from the cache when none of the compiled files has changed, else compiled at its first call.
 
     Where neither this folder nor the user's cache folder can be written, numba refuses to cache ("no locator
     available"); then each process compiles anew.

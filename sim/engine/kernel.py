@@ -18,7 +18,6 @@ from typing import Any
 
 from sim.engine.jit import compiled
 from sim.engine.layout import (
-    CACHING,
     ENDED,
     ERROR,
     IDLE,
@@ -28,7 +27,6 @@ from sim.engine.layout import (
     NEXT,
     NO_LIMIT,
     OUTSTANDING,
-    PROMPTS,
     REJECTED_STATUS,
     ROUND_ROBIN,
     ROUTER,
@@ -36,11 +34,10 @@ from sim.engine.layout import (
     SESSION_AFFINITY,
     SLACK,
     STEP,
-    SYSTEMS,
     WAKE,
     WATERMARK,
 )
-from sim.engine.prefix import blocks_wanted, trim
+from sim.engine.prefix import blocks_wanted, counted_blocks, shared_blocks, trim
 from sim.engine.step import account, end_segment, plan, run_ps, steps_until
 
 REJECTED, FULL = -1, -2  # answers of `offer`
@@ -86,6 +83,8 @@ def _enqueue(front: Any, q: Any, table: Any, rows: Any, links: Any, r: int, t: i
 @compiled
 def _stay(front: Any, table: Any, links: Any, i: int, limit: int, best: int, least: int) -> int:
     """The replica of the last turn of row i's session, unless it is overloaded or there is none: then `best`."""
+    if links is None:
+        return best
     session = links[i].session
     if session < 0 or links[session].home < 0:
         return best
@@ -93,6 +92,15 @@ def _stay(front: Any, table: Any, links: Any, i: int, limit: int, best: int, lea
     load = front[OUTSTANDING, home]
     overloaded = load >= limit or (load - least > table[SLACK] and 2 * load > 3 * least)
     return best if overloaded else int(home)
+
+
+@compiled
+def _settle_session(links: Any, i: int, r: int) -> None:
+    """The session of row i is at home on replica r from now on."""
+    if links is None:
+        return
+    if links[i].session >= 0:
+        links[links[i].session].home = r
 
 
 @compiled
@@ -114,14 +122,14 @@ def offer(front: Any, replicas: Any, work: Any, table: Any, rows: Any, links: An
         if router == ROUND_ROBIN:
             best = table[NEXT]
         elif router == SESSION_AFFINITY:
-            best = _stay(front, table, links, i, limit, best, least)
+            best = _stay(front, table, links, i, int(limit), int(best), int(least))
     if router == ROUND_ROBIN:
         table[NEXT] = 0 if best + 1 == size else best + 1
     if (rows[i].input + rows[i].output + 14) >> 4 > table[KV_BLOCKS] - table[WATERMARK]:
         rows[i].status = REJECTED_STATUS
         return REJECTED
-    if router == SESSION_AFFINITY and links[i].session >= 0:
-        links[links[i].session].home = best
+    if router == SESSION_AFFINITY:
+        _settle_session(links, i, int(best))
     _enqueue(front, replicas[best], table, rows, links, best, t, i)
     return int(best)
 
@@ -130,7 +138,7 @@ def offer(front: Any, replicas: Any, work: Any, table: Any, rows: Any, links: An
 def offer_all(front: Any, replicas: Any, work: Any, table: Any, rows: Any, links: Any, arrival_ps: Any, chosen: Any) -> None:
     """Rows `chosen`, in this order, arrive at `arrival_ps` (of their index)."""
     for i in chosen:
-        offer(front, replicas, work, table, rows, links, arrival_ps[i], i, NO_LIMIT)
+        offer(front, replicas, work, table, rows, links, arrival_ps[i], i, int(NO_LIMIT))
 
 
 @compiled
@@ -196,21 +204,14 @@ def stop(front: Any, replicas: Any, work: Any, table: Any, rows: Any, links: Any
 def held_blocks(replicas: Any, table: Any, rows: Any, links: Any, r: int) -> tuple[int, int]:
     """Blocks of replica r in use and cached after `stop`, counted one by one (for the law, not for speed)."""
     q = replicas[r]
-    blocks, prefill, i = 0, False, q.run_head
+    held, cached = counted_blocks(q, table, links, r)
+    prefill, i = False, q.run_head
     while i >= 0:
         prefill = prefill or i == q.fresh or i == q.partial
         if prefill:
-            blocks += (rows[i].input + rows[i].generated + 15) >> 4
+            held += (rows[i].input + rows[i].generated + 15) >> 4
         else:
-            blocks += (rows[i].offset + q.count + 1 + 15) >> 4
-        if table[CACHING] and links[i].pins > 0:
-            blocks -= links[i].system_blocks
+            held += (rows[i].offset + q.count + 1 + 15) >> 4
+        held -= shared_blocks(links, i)
         i = rows[i].next
-    for c in range(table[PROMPTS] + r * table[SYSTEMS], table[PROMPTS] + (r + 1) * table[SYSTEMS]):
-        if links[c].pins > 0:
-            blocks += links[c].blocks
-    cached, e = 0, q.oldest
-    while e >= 0:
-        cached += links[e].blocks
-        e = links[e].next
-    return blocks, cached
+    return held, cached

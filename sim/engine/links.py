@@ -19,7 +19,6 @@ _CACHE = ("prev", "next", "blocks", "pins", "older", "hit", "head", "home")
 _PREFIX = ("session", "chain", "system", "system_blocks", "carried")
 LINK = np.dtype([(name, np.int32) for name in (*_CACHE, *_PREFIX)])
 _NONE_YET = ("prev", "next", "older", "session", "chain", "system", "hit", "home", "head")
-NO_LINKS = np.zeros(1, LINK)
 
 
 def numbered(values: npt.NDArray[Any]) -> Longs:

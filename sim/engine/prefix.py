@@ -3,6 +3,8 @@
 `links` has a record per request (the entry that it left, and what it says of its prefix) and, behind them, one per replica and
 system prompt. `q.free` counts what is available, cached blocks included; `q.cached` how many of it are cached. So blocks are
 taken as if there was no cache, and `trim` then gives up what is too much: the same blocks as one by one.
+
+Without a cache and session affinity `links` is None: numba then compiles the kernel a second time, without anything that is here.
 """
 
 from __future__ import annotations
@@ -39,6 +41,8 @@ def _append(q: Any, links: Any, e: int) -> None:
 @compiled
 def trim(q: Any, links: Any, free: int) -> None:
     """Give up cached blocks, the tail of the oldest entry first, until no more than `free` are left."""
+    if links is None:
+        return
     while q.cached > free:
         e = q.oldest
         n = min(links[e].blocks, q.cached - free)
@@ -60,6 +64,8 @@ def prompt_of(table: Any, links: Any, r: int, i: int) -> int:
 def blocks_wanted(table: Any, links: Any, rows: Any, r: int, i: int) -> int:
     """Blocks that must be available on replica r to admit row i."""
     blocks = (rows[i].input + rows[i].generated + 15) >> 4
+    if links is None:
+        return int(blocks)
     if table[CACHING]:
         c = prompt_of(table, links, r, i)
         if c >= 0 and links[c].pins > 0:
@@ -114,6 +120,10 @@ def _use_entry(q: Any, links: Any, rows: Any, r: int, i: int, most: int) -> int:
 @compiled
 def reuse(q: Any, table: Any, links: Any, rows: Any, r: int, i: int) -> int:
     """Tokens of row i, admitted to replica r, that count as computed; what was found of them is no longer cached."""
+    if links is None:
+        return 0
+    if not table[CACHING]:
+        return 0
     most = (rows[i].input + rows[i].generated - 1) >> 4
     found, whole = _use_prompt(q, table, links, r, i)
     if whole:
@@ -128,8 +138,10 @@ def reuse(q: Any, table: Any, links: Any, rows: Any, r: int, i: int) -> int:
 @compiled
 def share_prompt(q: Any, table: Any, links: Any, r: int, i: int) -> None:
     """Row i has ended its prefill: its own copy becomes the system prompt if that is not whole."""
+    if links is None:
+        return
     c = prompt_of(table, links, r, i)
-    if c < 0 or links[i].pins > 0 or links[c].blocks == links[i].system_blocks:
+    if not table[CACHING] or c < 0 or links[i].pins > 0 or links[c].blocks == links[i].system_blocks:
         return
     if links[c].blocks > 0:
         _unlink(q, links, c)
@@ -188,6 +200,8 @@ def _leave_entry(q: Any, links: Any, rows: Any, r: int, i: int, blocks: int) -> 
 @compiled
 def leave(q: Any, table: Any, links: Any, rows: Any, r: int, i: int, computed: int, blocks: int) -> int:
     """How many of its `blocks` become available when row i stops running with `computed` tokens; the whole ones stay cached."""
+    if links is None:
+        return blocks
     if not table[CACHING]:
         return blocks
     whole = computed >> 4
@@ -197,3 +211,27 @@ def leave(q: Any, table: Any, links: Any, rows: Any, r: int, i: int, computed: i
     if c >= 0 and links[c].blocks > 0:
         _append(q, links, c)
     return int(blocks - kept)
+
+
+@compiled
+def counted_blocks(q: Any, table: Any, links: Any, r: int) -> tuple[int, int]:
+    """Blocks of replica r in system prompts that are held, and in entries, counted one by one (for the law, not for speed)."""
+    held, cached = 0, 0
+    if links is None:
+        return held, cached
+    for c in range(table[PROMPTS] + r * table[SYSTEMS], table[PROMPTS] + (r + 1) * table[SYSTEMS]):
+        if links[c].pins > 0:
+            held += links[c].blocks
+    e = q.oldest
+    while e >= 0:
+        cached += links[e].blocks
+        e = links[e].next
+    return held, cached
+
+
+@compiled
+def shared_blocks(links: Any, i: int) -> int:
+    """Blocks of row i that belong to the system prompt which it holds."""
+    if links is None:
+        return 0
+    return int(links[i].system_blocks) if links[i].pins > 0 else 0

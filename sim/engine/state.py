@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from sim.engine import kernel, layout
 from sim.engine.deployment import BLOCK_TOKENS
-from sim.engine.links import NO_LINKS, pool_links
+from sim.engine.links import pool_links
 from sim.errors import SimulationError
 from sim.fleet_records import Pool, Status, TargetStats
 from sim.traffic.columns import Requests
@@ -64,7 +64,7 @@ class PoolState:
         pool: Pool,
         rows: npt.NDArray[Any],
         router: str = "least_outstanding",
-        links: npt.NDArray[Any] = NO_LINKS,
+        links: npt.NDArray[Any] | None = None,
         affinity_slack: int = 0,
     ) -> None:
         limits, cost = pool.limits, pool.cost
@@ -80,8 +80,9 @@ class PoolState:
         self.work = np.zeros((size, BLOCK_TOKENS + seqs), np.int64)
         self.watermark = int(limits.watermark * pool.kv_blocks)
         self.table = np.zeros(layout.HEADER + tokens + seqs + 2, np.int64)
-        self.links, systems = NO_LINKS, 0
-        if links is not NO_LINKS:
+        self.links: npt.NDArray[Any] | None = None
+        systems = 0
+        if links is not None:
             self.links, systems = pool_links(links, size)
         self.table[: layout.HEADER] = (
             pool.kv_blocks, self.watermark, seqs, tokens, cost.sequence_ps, cost.pair_ps, cost.prefill_context_ps,

@@ -8,7 +8,6 @@ from typing import Any
 from sim.engine.batch import admit, finish, forget_decode, push, remove, take_scarce_blocks
 from sim.engine.jit import compiled
 from sim.engine.layout import (
-    CACHING,
     CLOCK_OVERFLOW,
     ERROR,
     HEADER,
@@ -136,10 +135,8 @@ def plan(front: Any, q: Any, w: Any, table: Any, rows: Any, links: Any, r: int) 
             break
         admit(q, rows, i)
         free -= blocks
-        hit = 0
-        if table[CACHING]:
-            hit = reuse(q, table, links, rows, r, i)
-            trim(q, links, free)
+        hit = reuse(q, table, links, rows, r, i)
+        trim(q, links, free)
         left = rows[i].input + rows[i].generated - hit
         c = min(left, budget)
         pairs += c * hit + c * (c + 1) // 2
@@ -185,8 +182,7 @@ def _end_prefills(front: Any, q: Any, w: Any, table: Any, rows: Any, links: Any,
         if i == q.partial:
             q.computed += q.chunk
         else:
-            if table[CACHING]:
-                share_prompt(q, table, links, r, i)
+            share_prompt(q, table, links, r, i)
             target = rows[i].input + rows[i].generated
             rows[i].generated += 1
             if rows[i].first < 0:

@@ -46,6 +46,7 @@ def optimize(
     seed: Seed = None,
     settings: Settings = None,
     jobs: Jobs = 2,
+    safety: Annotated[float | None, typer.Option("--safety", min=0, max=0.9, help="Capacity kept back; else policy.safety.")] = None,
 ) -> None:
     """Find the cheapest plan that keeps every promise inside the budget, and prove it by simulation.
 
@@ -57,7 +58,8 @@ def optimize(
     from optimize.report.write import check_folder, write_results
     from sim.scenario import load_scenario
 
-    loaded = load_scenario(scenario, settings or (), seed)
+    margin = [] if safety is None else [f"policy.safety={safety}"]
+    loaded = load_scenario(scenario, [*(settings or ()), *margin], seed)
     if out is not None:
         check_folder(out)
     plan = find_plan(loaded, jobs=jobs, tell=tell)

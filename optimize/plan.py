@@ -21,6 +21,7 @@ from optimize.relay_facts import claim_flags, dated_warnings
 from optimize.relay_terms import relay_drops, relay_terms
 from optimize.search import Market, Restriction, Settled, Tell, prove, settle, slim_down
 from optimize.store import CapacityStore, default_folder
+from optimize.uncertainty import uncertainty
 from optimize.verify import HOLD_OUT_SEEDS, HourEvidence, verification
 from sim.catalog.records import Catalog
 from sim.engine.deployment import StepCost
@@ -158,6 +159,7 @@ def assemble(
         assumptions=(*ASSUMPTIONS, *error_notes(settled)),
         warnings=tuple(dict.fromkeys(warnings)),
         usd_per_unit=scenario.catalog.fx_usd.get(scenario.budget.currency, 1.0),
+        uncertainty=None if only_plan else uncertainty(market, settled, status == "met"),
     )
 
 

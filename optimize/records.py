@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from optimize.uncertainty_records import Uncertainty
 from sim.catalog.records import Offer, Relay
 from sim.engine.deployment import Deployment
 from sim.scenario.records import Scenario
@@ -271,3 +272,4 @@ class Plan:
     warnings: tuple[str, ...]
     usd_per_unit: float = 1.0
     extra: dict[str, str] = field(default_factory=dict)
+    uncertainty: Uncertainty | None = None  # None where nothing was simulated

@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from optimize.records import Plan
-from optimize.report import grid, tables
+from optimize.report import grid, tables, uncertainty
 from optimize.report.bill import Bill, bill_of, cents_of
 from optimize.report.words import STATUS_WORDS, bounds, count, duration, headline, percent, pool_label, promise
 
@@ -34,6 +34,7 @@ def render(plan: Plan, colour: bool | None = None) -> str:
     _hours(console, plan)
     _flows(console, plan)
     _promises(console, plan)
+    _trust(console, plan, bill)
     _alternatives(console, plan, bill)
     _lists(console, plan, bill)
     return output(console)
@@ -191,6 +192,24 @@ def _promises(console: Console, plan: Plan) -> None:
     seeds, hours = ", ".join(map(str, proof.seeds)), "hour" if len(proof.hours) == 1 else "hours"
     words = f"{proof.requests_simulated:,} requests in {len(proof.hours)} {hours} on seeds {seeds}; round {plan.rounds}"
     show(console, Text(words, style="dim"))
+
+
+def _trust(console: Console, plan: Plan, bill: Bill) -> None:
+    """Errors of the step cost by pool, what they do to the verdict, and the pilot that would settle it."""
+    found = plan.uncertainty
+    if found is None or not found.pools:
+        return
+    section(console, "How far to trust it: error on measurements not seen, median / 90th percentile")
+    listing = table(*uncertainty.COLUMNS, right=(3, 4, 5, 6))
+    for name, *cells in uncertainty.error_rows(found):
+        listing.add_row(_label(plan, name), *cells)
+    show(console, listing)
+    money = None if found.safety_usd is None else bill.money(cents_of(plan, found.safety_usd))
+    bullets(console, uncertainty.sentences(found, money))
+    if found.pilot is not None:
+        serve, load, *runs, fit = found.pilot.commands
+        rest = f"and {len(runs)} shorter runs: uncertainty.pilot.commands in plan.json"
+        show(console, Text("\n".join((serve, load, rest, fit)), style="dim"))
 
 
 def _alternatives(console: Console, plan: Plan, bill: Bill) -> None:

@@ -62,8 +62,9 @@ def hours_chart(plan: Plan, theme: Theme) -> Any:
 
     by_day = grid.days(plan.demand.slices) or {"hour slices": list(range(len(plan.demand.slices)))}
     pools, relays, room = tables.used_pools(plan), tables.used_relays(plan), capacity_rps(plan)
-    drawn = Figure(figsize=(WIDTH_IN, 4.6), layout="constrained")
-    axes: Any = drawn.subplots(2, len(by_day), sharex="col", sharey="row", squeeze=False, height_ratios=[3, 2])
+    parts = [3, 2] if pools else [1]  # without pools there are no replicas to show
+    drawn = Figure(figsize=(WIDTH_IN, 4.6 if pools else 2.8), layout="constrained")
+    axes: Any = drawn.subplots(len(parts), len(by_day), sharex="col", sharey="row", squeeze=False, height_ratios=parts)
     for d, (day, indices) in enumerate(by_day.items()):
         flows = [plan.solution.pool_flow[p].sum(axis=0)[indices] for p in pools]
         flows += [plan.solution.relay_flow[a].sum(axis=0)[indices] for a in relays]
@@ -80,14 +81,14 @@ def hours_chart(plan: Plan, theme: Theme) -> Any:
             replicas = plan.solution.hosts[p][indices] * plan.program.pools[p].option.replicas_per_host
             axes[1, d].stairs(replicas, edges, color=COLOURS[k % 7], linewidth=2)
         axes[0, d].set_title(day, color=theme.ink, fontsize=10)
-        axes[1, d].set_xlabel("hour")
-        if len(indices) == grid.HOURS:
-            axes[1, d].set_xticks(range(0, 25, 6))
-        axes[1, d].set_ylim(bottom=0)
-        for row in (0, 1):
+        axes[-1, d].set_xlabel("hour" if len(indices) == grid.HOURS else "")
+        axes[-1, d].set_xticks(range(0, 25, 6) if len(indices) == grid.HOURS else [])
+        axes[-1, d].set_ylim(bottom=0)
+        for row in range(len(parts)):
             style(axes[row, d], "y", theme)
     axes[0, 0].set_ylabel("requests/s (line: demand)")
-    axes[1, 0].set_ylabel("replicas")
+    if pools:
+        axes[1, 0].set_ylabel("replicas")
     return drawn
 
 

@@ -72,7 +72,7 @@ def _money_parts(money: Money, by_name: Mapping[str, Table], drawn: Mapping[str,
         section("Cash flow", picture(drawn.get("cash")), bullets(money.horizon.notes), details("Figures", shown["months"])),
         section("Sensitivity", picture(drawn.get("sensitivity")), shown["sensitivity"]),
         section("Unit economics", shown["unit_costs"], dim(UTILISATION)),
-        section("Own or rent", shown["own_or_rent"], dim(VIEWS), details("A month of own hosts, part by part", shown["own_parts"])),
+        section("Own or rent", shown["own_or_rent"], dim(VIEWS) if money.own else "", details("A month of own hosts", shown["own_parts"])),
         section("Charges", shown["charges"]),
         section("Price book", bullets(money.prices.warnings), shown["prices"]),
     ]

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from html import escape
 from typing import Any
 
+from optimize.breakeven import LOW
 from optimize.records import Plan
 from optimize.report.bill import cents_of
 from optimize.report.finance import Money, daily_users
@@ -80,6 +81,8 @@ def edge_words(plan: Plan, money: Money) -> str:
         return bullets(edge.notes)
     if edge.at is None:
         return "<p>At no demand up to 1,000 times today's are own GPUs alone cheaper than relays alone.</p>" + bullets(edge.notes)
+    if edge.at <= LOW:
+        return "<p>At every demand examined own GPUs alone are cheaper than relays alone.</p>" + bullets(edge.notes)
     low, high = (at_words(plan, x) for x in (edge.at_low, edge.at_high))
     words = f"Own GPUs alone are cheaper than relays alone from {at_words(plan, edge.at)} on."
     spread = f"{low} to {high} if the simulator is off by {edge.error:.0%} in capacity." if low != high else ""
@@ -100,7 +103,8 @@ def ahead(money: Money) -> str:
     rows = [f"{bill.money(cents_of(plan, seen.months[-1].cumulative_usd))} in all, the last month {_last(money)}"]
     for rate, usd in seen.present_usd.items():
         if rate is not None:
-            rows.append(f"present value {bill.money(cents_of(plan, usd))} at {rate:.0%} cost of capital")
+            known = "" if len(seen.present_usd) == 2 else ", which is open"
+            rows.append(f"present value {bill.money(cents_of(plan, usd))} at {rate:.0%} cost of capital{known}")
     rows += [f"{pool}: {then} hosts from {month} on (today {today})" for pool, month, then, today in seen.next_hosts]
     if not seen.next_hosts and any(terms.any() for terms in plan.solution.hosts):
         rows.append("no further hosts are needed")

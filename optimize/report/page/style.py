@@ -32,6 +32,9 @@ summary{cursor:pointer;color:var(--dim)}li{margin:.15rem 0}
 body{max-width:none;padding:0;font-size:10pt}h2{margin:1.2rem 0 .4rem;break-after:avoid}figure,.tile,.verdict,tr{break-inside:avoid}
 .scroll,.chart{overflow:visible}.chart svg{min-width:0}table{font-size:7.2pt;width:100%}
 td,th,td.w,.grid td:first-child{white-space:normal;min-width:0;overflow-wrap:anywhere;padding-right:.4rem}
-.grid td,.grid th{padding:.1rem;font-size:6.5pt;overflow-wrap:normal}.decision{break-after:page}
+td.n,th.n{white-space:nowrap;overflow-wrap:normal}th.n{white-space:normal}
+.grid td,.grid th{padding:.1rem;font-size:6.5pt;overflow-wrap:normal}
+.decision{break-after:page;font-size:8.5pt}.tiles{grid-template-columns:repeat(3,1fr);gap:.5rem}.tile{padding:.4rem .6rem}
+.tile .big{font-size:13pt}
 }
 """

@@ -14,6 +14,7 @@ from sim.scenario.start.draft import ClassDraft, Draft, Gap, Value
 from sim.scenario.start.names import class_name, known_model, whole_shares
 from sim.scenario.start.starter import DEFAULT_MODEL, MARKS
 from sim.traffic.readers import Usage
+from sim.traffic.readers.records import Floats, Longs
 from sim.traffic.readers.usage import LACKS, ModelUsage
 
 DAY_S = 86_400.0
@@ -112,8 +113,7 @@ def _traffic(answers: Answers, usage: Usage, requests: float, gaps: list[Gap]) -
         gaps.append(day_gap)
     else:
         day = Value("[" + ", ".join(f"{weight:.4f}" for weight in hours) + "]", "hours of the export (UTC)")
-    week = WEEKDAYS_A_WEEK + WEEKEND_DAYS_A_WEEK * float(weekend.text)
-    weekday = requests / usage.span_s * DAY_S * (WEEKDAYS_A_WEEK + WEEKEND_DAYS_A_WEEK) / week
+    weekday = requests / weekdays_covered(usage, float(weekend.text))
     rows = public.load().gaps
     turns = float(rows["turns_per_conversation"].value)
     per_user = float(rows["conversations_per_user"].value) * turns
@@ -129,6 +129,26 @@ def _traffic(answers: Answers, usage: Usage, requests: float, gaps: list[Gap]) -
         "weekend_factor": weekend,
         "peak_minute_factor": peak,
     }
+
+
+def weekdays_covered(usage: Usage, weekend: float) -> float:
+    """Days of the export, a weekend day counting as `weekend` of a weekday; those of an average week where no date is known."""
+    days = usage.span_s / DAY_S
+    if usage.first_start_s < EPOCH:
+        week = WEEKDAYS_A_WEEK + WEEKEND_DAYS_A_WEEK
+        return days * (WEEKDAYS_A_WEEK + WEEKEND_DAYS_A_WEEK * weekend) / week
+    buckets = round(usage.span_s / usage.width_s)
+    starts = usage.first_start_s + np.arange(buckets) * usage.width_s
+    return float(np.where(weekday_of(starts) < WEEKDAYS_A_WEEK, 1.0, weekend).mean() * days)
+
+
+def weekday_of(seconds: Floats) -> Longs:
+    """0 (Monday) to 6 for seconds since 1970; 1 January 1970 was a Thursday.
+
+    >>> weekday_of(np.array([0.0, 1_762_128_000.0])).tolist()
+    [3, 0]
+    """
+    return ((seconds // DAY_S).astype(np.int64) + 3) % 7
 
 
 def hour_weights(usage: Usage) -> list[float] | None:
@@ -147,6 +167,6 @@ def weekend_factor(usage: Usage) -> float | None:
     day = ((usage.first_start_s + usage.start_s) // DAY_S).astype(int)
     first = int(day.min())
     sums = np.bincount(day - first, usage.requests)
-    weekday = (np.arange(len(sums)) + first + 3) % 7  # 1 January 1970 was a Thursday, day 3 of a week that begins on Monday
+    weekday = weekday_of((np.arange(len(sums)) + first) * DAY_S)
     inside, outside = sums[weekday < WEEKDAYS_A_WEEK], sums[weekday >= WEEKDAYS_A_WEEK]
     return float(outside.mean() / inside.mean()) if len(inside) and len(outside) and inside.mean() > 0 else None

@@ -107,8 +107,8 @@ def offer_reason(offer: Offer, scenario: Scenario) -> str:
         return reason
     if offer.stock == 0:
         return "stock is 0"
-    if offer.term == "spot" and not matching(scenario.policy.allow, names):
-        return "spot: losing hosts is not simulated; name it in policy.allow to use it all the same"
+    if offer.term == "spot" and scenario.policy.spot is None and not matching(scenario.policy.allow, names):
+        return "spot: losing hosts is not simulated; write policy.spot, or name it in policy.allow, to use it all the same"
     return ""
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from optimize.contract_terms import contracted
 from optimize.money import relay_request_usd
 from optimize.permits import class_reason, relay_reason
 from optimize.records import Dropped, RelayTerms, SloRow
@@ -131,4 +132,4 @@ def relay_terms(scenario: Scenario, demand: Demand, slos: tuple[SloRow, ...]) ->
                 written=new if new.any() else None,
             )
         )
-    return answer
+    return contracted(answer, scenario.policy, demand)

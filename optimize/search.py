@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from optimize.capacity import measure_all
+from optimize.contract_terms import boot_terms, spot_terms
 from optimize.market import PoolState, known_all
 from optimize.money import plan_cost_usd
 from optimize.program.solve import solve
@@ -35,6 +36,7 @@ class Restriction:
     budget_usd: float | None = None
     demand: Demand | None = None
     gap: float = 0.005
+    rough: bool = False  # pools not measured yet are measured to about 2 % on one seed
 
 
 @dataclass
@@ -73,6 +75,10 @@ class Market:
             max_relay_share=policy.max_relay_share,
             n_plus_one=policy.n_plus_one,
             class_names=tuple(c.name for c in self.scenario.request_classes),
+            spot=spot_terms(policy),
+            vendor_shares=policy.vendor_shares,
+            relay_outage_reserve=policy.relay_outage_reserve,
+            boot=boot_terms(policy, restriction.demand or self.demand),
         )
 
 
@@ -91,23 +97,35 @@ class Settled:
 
 
 def settle(market: Market, restriction: Restriction, rounds: int = MEASURE_ROUNDS) -> Settled:
-    """Solves, measures the pools that the solution uses, and solves again until it uses only measured ones."""
+    """Solves, measures the pools that the solution uses, and solves again until it uses only measured ones.
+
+    First with rough measurements, which show what pays; then, unless the restriction is content with those, closely.
+    """
+    settled = settle_at(market, restriction, rounds, rough=True)
+    if not restriction.rough:
+        settled = settle_at(market, restriction, rounds, rough=False)
+    if not known_all(settled.problem, settled.solution):
+        market.tell(f"{restriction.name}: some pools of the answer are still estimates")
+    return settled
+
+
+def settle_at(market: Market, restriction: Restriction, rounds: int, rough: bool) -> Settled:
+    """One pass of `settle`, with rough or close measurements."""
     for k in range(rounds):
         pools = market.pools(restriction)
         problem = market.problem(restriction, pools)
         solution = solve(problem, gap=restriction.gap)
-        probes = [(state, probe) for p, state in enumerate(pools) for probe in state.wanted(solution, p, market.scenario.policy.safety)]
+        safety = market.scenario.policy.safety
+        probes = [(state, probe) for p, state in enumerate(pools) for probe in state.wanted(solution, p, safety, rough)]
         if not probes or k == rounds - 1:
             break
-        market.tell(f"{restriction.name}: measuring {len(probes)} pools on the simulator (round {k + 1})")
+        market.tell(f"{restriction.name}: measuring {len(probes)} pools on the simulator{' roughly' if rough else ''} (round {k + 1})")
         points = measure_all(market.scenario, [probe for _, probe in probes], market.store, market.jobs)
         for (state, probe), point in zip(probes, points, strict=True):
             state.points[(probe.replicas, probe.mix)] = point
             market.measured += 1
             market.requests_simulated += point.requests_simulated
             market.half_width = max(market.half_width, point.attainment_half_width)
-    if not known_all(problem, solution):
-        market.tell(f"{restriction.name}: some pools of the answer are still estimates")
     return Settled(problem, solution, tuple(pools))
 
 
@@ -145,26 +163,35 @@ def _learn_relay(market: Market, name: str, row: int, miss: float) -> bool:
 
 def prove(market: Market, settled: Settled) -> tuple[Settled, list[HourEvidence]]:
     """Verifies on hold-out seeds; while the simulation contradicts the program, corrects it and solves again."""
+    suspects: list[int] = []
     for k in range(VERIFY_ROUNDS):
         market.rounds = k + 1
-        evidence = hold_out(market, settled, STOP_AFTER)
+        evidence = hold_out(market, settled, STOP_AFTER, suspects)
         if all_hold(settled, evidence):
             return settled, evidence
         if not correct(market, settled, evidence):
             break
+        suspects = failed_hours(settled, evidence)
         market.tell("the simulation contradicts the program: correcting its coefficients")
         again = settle(market, Restriction())
         if again.unserved:
             break
         settled = again
-    return settled, hold_out(market, settled, None)
+    return settled, hold_out(market, settled, None, suspects)
 
 
-def hold_out(market: Market, settled: Settled, stop_after: int | None) -> list[HourEvidence]:
-    """Evidence on the hold-out seeds."""
+def hold_out(market: Market, settled: Settled, stop_after: int | None, first: Sequence[int] = ()) -> list[HourEvidence]:
+    """Evidence on the hold-out seeds: in the hours `first`, which failed in an earlier plan, then in those that bind in this one."""
     costs = [state.cost for state in settled.pools]
+    hours = list(dict.fromkeys([*first, *hours_to_simulate(settled.problem, settled.solution)]))
     seeds, tell = HOLD_OUT_SEEDS, market.tell
-    return verify(market.scenario, settled.problem, settled.solution, costs, seeds, market.jobs, tell=tell, stop_after=stop_after)
+    return verify(market.scenario, settled.problem, settled.solution, costs, seeds, market.jobs, hours, tell, stop_after)
+
+
+def failed_hours(settled: Settled, evidence: Sequence[HourEvidence]) -> list[int]:
+    """The hours that do not speak for a fresh seed."""
+    quantiles = np.array([row.quantile for row in settled.problem.slos])
+    return [e.hour.index for e in evidence if not e.holds(quantiles).all()]
 
 
 def all_hold(settled: Settled, evidence: Sequence[HourEvidence]) -> bool:

@@ -36,6 +36,23 @@ def crosscheck(problems: Problems, data: dict[str, Any], catalog: Catalog) -> No
                 "needs `offers`; write those that the file names, with prices",
             )
     _engine(problems, data.get("engine"))
+    _accounts(problems, data, catalog)
+
+
+def _accounts(problems: Problems, data: dict[str, Any], catalog: Catalog) -> None:
+    """Contracts name relays of this scenario."""
+    policy, candidates = data.get("policy"), data.get("candidates")
+    if not isinstance(policy, dict):
+        return
+    listed = candidates.get("relays") if isinstance(candidates, dict) else None
+    known = set(catalog.relays)
+    if isinstance(listed, list):
+        known = {name for each in listed if isinstance(name := each.get("name") if isinstance(each, dict) else each, str)}
+    for index, each in _dicts(policy.get("relay_accounts")):
+        name = each.get("relay")
+        if isinstance(name, str) and name not in known:
+            path = ("policy", "relay_accounts", index, "relay")
+            problems.add(path, f"{shown(name)} is no relay of this scenario; {nearest(name, known)}")
 
 
 def _dicts(items: Any) -> list[tuple[int, dict[str, Any]]]:

@@ -21,12 +21,35 @@ class Tokens:
 
 
 @dataclass(frozen=True)
+class Context:
+    """Token budget of a request: prompt + reserve + answer <= `max_tokens`; the prompt leaves `min_output_tokens` for the answer.
+
+    `oldest_first`: a conversation that is too long loses its oldest turns; else it is refused and begun anew.
+    """
+
+    max_tokens: int
+    reserve_tokens: int
+    min_output_tokens: int
+    max_output_tokens: int | None
+    oldest_first: bool
+
+    @property
+    def prompt_tokens(self) -> int:
+        """Longest prompt."""
+        return self.max_tokens - self.reserve_tokens - self.min_output_tokens
+
+
+@dataclass(frozen=True)
 class Conversation:
-    """How the prompt of a class grows: system prompt + history (texts and answers, oldest cut at `history_cap_tokens`) + user text."""
+    """How the prompt of a class grows: system prompt + history (texts and answers, oldest cut at `history_cap_tokens`) + user text.
+
+    With a `context`, `history_cap_tokens` and the budget both hold, and whole turns are cut.
+    """
 
     system_prompt_tokens: int
     user_tokens: Tokens
     history_cap_tokens: int
+    context: Context | None = None
 
 
 @dataclass(frozen=True)
@@ -62,6 +85,8 @@ class RequestClass:
     slo: tuple[Slo, ...]
     data_residency: tuple[str, ...] = ()  # empty: anywhere
     self_hosted_only: bool = False
+    context: Context | None = None
+    refused_share: float = 0.0  # of the prompts that users write, too long whatever is cut: never sent, and not in the rate
     token_factors: tuple[TokenFactor, ...] = ()  # of models for which the user wrote one, 1 included
 
     def factors(self, model: str) -> tuple[float, float]:
@@ -108,6 +133,34 @@ class Budget:
 
 
 @dataclass(frozen=True)
+class Spot:
+    """At most `max_share` of a class in an hour stands on spot hosts, which are counted with `availability` of their capacity."""
+
+    max_share: float = 1.0
+    availability: float = 1.0
+
+
+@dataclass(frozen=True)
+class AccountTier:
+    """What an account gets that pays at least `from_usd` a month; None: as the relay says."""
+
+    from_usd: float = 0.0
+    price_factor: float = 1.0
+    rpm: float | None = None
+    tpm: float | None = None
+
+
+@dataclass(frozen=True)
+class RelayAccount:
+    """The contract with one relay, by its id."""
+
+    relay: str
+    committed_usd: float = 0.0
+    spend_cap_usd: float | None = None
+    tiers: tuple[AccountTier, ...] = ()
+
+
+@dataclass(frozen=True)
 class Policy:
     """What the buyer allows. `limits_negotiable` False takes every relay limit as hard."""
 
@@ -121,6 +174,12 @@ class Policy:
     router: str | None = None  # None: session_affinity where a prefix cache is on, else least_outstanding
     relay_failover: str = "none"  # or "relays", "fleet": who takes over a request that a relay failed
     safety: float = 0.03  # capacity is planned at (1 - safety) of what was measured
+    vendor_shares: dict[str, float] = field(default_factory=dict)  # vendor of relays ("*": all others) -> largest part of all requests
+    relay_outage_reserve: bool = False
+    relay_accounts: tuple[RelayAccount, ...] = ()
+    provisioned_units: bool = False
+    spot: Spot | None = None
+    boot_hours_paid: bool = False
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,8 @@ from pydantic_core import PydanticUndefined
 
 from sim.scenario import schema, shapes
 from sim.scenario.candidate_schema import Candidates, OfferSpec, RelaySpec
+from sim.scenario.context_budget import ContextSpec
+from sim.scenario.contract_schema import RelayAccountSpec, SpendTierSpec, SpotSpec
 from sim.scenario.finance_schema import FinanceSpec
 from sim.scenario.model_schema import ModelUse, OwnModel
 from sim.scenario.relay_schema import LatencySpec, LawSpec, LoadSpec, OutageSpec, RetrySpec
@@ -24,6 +26,7 @@ SECTIONS: tuple[tuple[str, type[BaseModel]], ...] = (
     ("`request_classes[]`", schema.ClassSpec),
     ("`request_classes[].models[]`", ModelUse),
     ("`request_classes[].conversation`", schema.ConversationSpec),
+    ("`request_classes[].context`", ContextSpec),
     ("`request_classes[].slo`", schema.SloSpec),
     ("`models[]`", OwnModel),
     ("`candidates`", Candidates),
@@ -36,6 +39,9 @@ SECTIONS: tuple[tuple[str, type[BaseModel]], ...] = (
     ("`candidates.relays[].retry`", RetrySpec),
     ("`budget`", schema.BudgetSpec),
     ("`policy`", schema.PolicySpec),
+    ("`policy.spot`", SpotSpec),
+    ("`policy.relay_accounts[]`", RelayAccountSpec),
+    ("`policy.relay_accounts[].tiers[]`", SpendTierSpec),
     ("`engine`", schema.EngineSpec),
     ("`finance`", FinanceSpec),
 )
@@ -106,6 +112,8 @@ def _kind(annotation: Any) -> str:
         return " or ".join(f"`{choice}`" for choice in get_args(annotation))
     if get_origin(annotation) is list:
         return "list"
+    if get_origin(annotation) is dict and get_args(annotation)[0] is str:
+        return "mapping"
     if get_origin(annotation) is dict:
         return "mapping of quantiles, such as `{p95: 1.0}`"
     names = {str: "text", float: "number", int: "whole number", bool: "true or false"}

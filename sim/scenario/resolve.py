@@ -10,17 +10,21 @@ from typing import Any, cast
 from sim.catalog.records import Catalog, Offer, Relay, Source
 from sim.scenario import shapes
 from sim.scenario.candidate_schema import Candidates, OfferSpec, RelaySpec
+from sim.scenario.contract_schema import RelayAccountSpec
 from sim.scenario.finance_schema import FinanceSpec
 from sim.scenario.records import (
+    AccountTier,
     Budget,
     ConstantTraffic,
     Conversation,
     Finance,
     LogTraffic,
     Policy,
+    RelayAccount,
     RequestClass,
     Scenario,
     Slo,
+    Spot,
     SyntheticTraffic,
     TokenFactor,
     Tokens,
@@ -115,8 +119,22 @@ def _slos(spec: SloSpec) -> tuple[Slo, ...]:
 
 
 def _policy(spec: PolicySpec) -> Policy:
-    values = spec.model_dump(exclude={"requests_per_user_band", "data_residency", "allow", "deny"})
-    return Policy(allow=tuple(spec.allow), deny=tuple(spec.deny), **values)
+    contracts = {"max_vendor_share", "relay_accounts", "spot"}
+    values = spec.model_dump(exclude={"requests_per_user_band", "data_residency", "allow", "deny", *contracts})
+    share = spec.max_vendor_share
+    return Policy(
+        allow=tuple(spec.allow),
+        deny=tuple(spec.deny),
+        vendor_shares=dict(share) if isinstance(share, dict) else {"*": share} if share is not None else {},
+        relay_accounts=tuple(_account(row) for row in spec.relay_accounts),
+        spot=Spot(**spec.spot.model_dump()) if spec.spot else None,
+        **values,
+    )
+
+
+def _account(spec: RelayAccountSpec) -> RelayAccount:
+    tiers = tuple(AccountTier(**tier.model_dump()) for tier in spec.tiers)
+    return RelayAccount(spec.relay, spec.committed_usd, spec.spend_cap_usd, tiers)
 
 
 def _finance(spec: FinanceSpec) -> Finance:

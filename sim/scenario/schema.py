@@ -7,6 +7,8 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Discriminator, Field, Tag
 
 from sim.scenario.candidate_schema import Candidates
+from sim.scenario.context_budget import ContextOf
+from sim.scenario.contract_schema import RelayAccounts, SpotSpec
 from sim.scenario.fields import (
     Amount,
     Count,
@@ -130,6 +132,7 @@ class ClassSpec(Keys):
     models: Annotated[list[ModelEntry], Field(min_length=1)] = key(
         "models that may answer: names, or mappings with token factors", "", ["llama-3.1-8b"]
     )
+    context: ContextOf | None = key("token budget that the client keeps", "", {"max": 8192}, default=None)
     slo: SloSpec = key("the latency promise", "", {"ttft": {"p95": 1.0}}, default_factory=SloSpec)
     data_residency: list[Text] = key("regions that may hold the data; empty: anywhere", "", default_factory=list)
     self_hosted_only: bool = key("true: never sent to a relay", "", default=False)
@@ -153,6 +156,14 @@ class PolicySpec(Keys):
 
     n_plus_one: bool = key("every pool keeps its promise with one host lost", "", default=False)
     max_relay_share: Share = key("largest part of all requests that relays may serve", "0..1", default=1.0)
+    max_vendor_share: Share | dict[str, Share] | None = key(
+        "the same for each vendor of relays: one number, or by vendor (`\"*\"`: all others)", "0..1", default=None
+    )
+    relay_outage_reserve: bool = key("in every hour the rest can carry what any one relay serves", "", default=False)
+    relay_accounts: RelayAccounts = key("contracts with relays: commitments, caps, spend tiers", "", default_factory=list)
+    provisioned_units: bool = key("relays that sell provisioned throughput may be bought by the unit too", "", default=False)
+    spot: SpotSpec | None = key("how far spot hosts are relied on; absent: not at all", "", default=None)
+    boot_hours_paid: bool = key("hosts that start are paid for `boot_s` before they serve", "", default=False)
     allow: list[Text] = key(
         "only these offers, relays, providers or vendors (`*` matches anything); empty: all",
         "",

@@ -138,7 +138,7 @@ def weekdays_covered(usage: Usage, weekend: float) -> float:
         week = WEEKDAYS_A_WEEK + WEEKEND_DAYS_A_WEEK
         return days * (WEEKDAYS_A_WEEK + WEEKEND_DAYS_A_WEEK * weekend) / week
     buckets = round(usage.span_s / usage.width_s)
-    starts = usage.first_start_s + np.arange(buckets) * usage.width_s
+    starts: Floats = np.arange(buckets, dtype=np.float64) * usage.width_s + usage.first_start_s
     return float(np.where(weekday_of(starts) < WEEKDAYS_A_WEEK, 1.0, weekend).mean() * days)
 
 
@@ -167,6 +167,6 @@ def weekend_factor(usage: Usage) -> float | None:
     day = ((usage.first_start_s + usage.start_s) // DAY_S).astype(int)
     first = int(day.min())
     sums = np.bincount(day - first, usage.requests)
-    weekday = weekday_of((np.arange(len(sums)) + first) * DAY_S)
+    weekday = weekday_of((np.arange(len(sums), dtype=np.float64) + first) * DAY_S)
     inside, outside = sums[weekday < WEEKDAYS_A_WEEK], sums[weekday >= WEEKDAYS_A_WEEK]
     return float(outside.mean() / inside.mean()) if len(inside) and len(outside) and inside.mean() > 0 else None

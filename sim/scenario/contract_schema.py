@@ -5,14 +5,20 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Discriminator, Field, Tag
 
-from sim.scenario.fields import Amount, Keys, Name, Positive, Share, wrong
+from sim.scenario.fields import Amount, Keys, Name, Positive, Share, wrong_alone
 
 
 def term(meaning: str, unit: str = "", default: Any = None, **more: Any) -> Any:
     """A field with its meaning and unit for the reference."""
     return Field(default=default, description=meaning, json_schema_extra={"unit": unit}, **more)
+
+
+VendorShares = Annotated[
+    Annotated[Share, Tag("«number»")] | Annotated[dict[str, Share], Tag("«by vendor»")],
+    Discriminator(lambda value: "«by vendor»" if isinstance(value, dict) else "«number»"),
+]
 
 
 class SpotSpec(Keys):
@@ -34,7 +40,7 @@ class SpendTierSpec(Keys):
 def _rising(tiers: list[SpendTierSpec]) -> list[SpendTierSpec]:
     amounts = [tier.from_usd for tier in tiers]
     if any(b <= a for a, b in pairwise(amounts)):
-        wrong("are not in rising order of from_usd; write the cheapest tier first")
+        wrong_alone("the tiers are not in rising order of from_usd; write the cheapest first")
     return tiers
 
 
@@ -53,11 +59,12 @@ def _accounts(rows: list[RelayAccountSpec]) -> list[RelayAccountSpec]:
     names = [row.relay for row in rows]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
-        wrong(f"name {', '.join(twice)} twice; write one account per relay")
+        wrong_alone(f"{', '.join(twice)} has two accounts; write one per relay")
     for row in rows:
         least = max(row.committed_usd, row.tiers[0].from_usd if row.tiers else 0.0)
         if row.spend_cap_usd is not None and row.spend_cap_usd < least:
-            wrong(f"cap {row.relay} at {row.spend_cap_usd:g} below the {least:g} that it must be paid; raise spend_cap_usd")
+            text = f"{row.relay}: spend_cap_usd {row.spend_cap_usd:g} is below the {least:g} that must be paid; write {least:g} or more"
+            wrong_alone(text)
     return rows
 
 

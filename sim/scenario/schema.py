@@ -8,7 +8,7 @@ from pydantic import AfterValidator, Discriminator, Field, Tag
 
 from sim.scenario.candidate_schema import Candidates
 from sim.scenario.context_budget import ContextOf
-from sim.scenario.contract_schema import RelayAccounts, SpotSpec
+from sim.scenario.contract_schema import RelayAccounts, SpotSpec, VendorShares
 from sim.scenario.fields import (
     Amount,
     Count,
@@ -156,7 +156,7 @@ class PolicySpec(Keys):
 
     n_plus_one: bool = key("every pool keeps its promise with one host lost", "", default=False)
     max_relay_share: Share = key("largest part of all requests that relays may serve", "0..1", default=1.0)
-    max_vendor_share: Share | dict[str, Share] | None = key(
+    max_vendor_share: VendorShares | None = key(
         "the same for each vendor of relays: one number, or by vendor (`\"*\"`: all others)", "0..1", default=None
     )
     relay_outage_reserve: bool = key("in every hour the rest can carry what any one relay serves", "", default=False)

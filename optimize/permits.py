@@ -47,13 +47,12 @@ def model_reason(model: str, policy: Policy) -> str:
 
 def relay_reason(relay: Relay, scenario: Scenario) -> str:
     """Why no class may use the relay; empty if some may: policy, evidence, a firmer row of the same product, retirement."""
-    policy = scenario.policy
-    return (
-        policy_reason((relay.id, relay.vendor), relay.grade, policy)
-        or model_reason(relay.model, policy)
-        or firmer_reason(relay, scenario)
-        or retired_reason(relay, scenario.catalog)
-    )
+    return relay_policy_reason(relay, scenario.policy) or firmer_reason(relay, scenario) or retired_reason(relay, scenario.catalog)
+
+
+def relay_policy_reason(relay: Relay, policy: Policy) -> str:
+    """Why policy rules the relay out, also where it was chosen by hand; empty if it does not."""
+    return policy_reason((relay.id, relay.vendor), relay.grade, policy) or model_reason(relay.model, policy)
 
 
 def firmer_reason(relay: Relay, scenario: Scenario) -> str:

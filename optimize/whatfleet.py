@@ -13,6 +13,7 @@ import numpy as np
 from optimize.engine_limits import engine_limits, router_of
 from optimize.failover import failovers
 from optimize.loads import saturated_load_s
+from optimize.permits import model_reason, policy_reason, relay_policy_reason
 from optimize.relay_terms import may_serve
 from optimize.token_factors import class_factors, fleet_factors
 from optimize.verify import HOUR_S, WARMUP_S
@@ -72,6 +73,8 @@ def parse_fleet(text: str, scenario: Scenario) -> tuple[list[NamedPool], list[st
             problems.append(f"{where}: {error}")
     known = {relay.id: relay for relay in (*scenario.catalog.relays.values(), *scenario.relays)}
     problems += [f'--fleet: relay "{name}" is unknown; {hint(name, known)}' for name in relays if name not in known]
+    refused = {name: relay_policy_reason(known[name], scenario.policy) for name in relays if name in known}
+    problems += [f"--fleet: relay:{name}: {reason}" for name, reason in refused.items() if reason]
     if problems:
         raise InputError(problems)
     return pools, relays
@@ -101,6 +104,11 @@ def parse_pool(part: str, scenario: Scenario) -> NamedPool:
         if value not in known:
             names = offers if what == "offer" else known
             raise ValueError(f'{what} "{value}" is unknown; {hint(value, names)}')
+    if pieces[0] in offers:
+        offer = offers[pieces[0]]
+        reason = policy_reason((offer.id, offer.provider, offer.gpu), offer.grade, scenario.policy)
+        if reason := reason or model_reason(pieces[1], scenario.policy):
+            raise ValueError(f"{pieces[0]}: {reason}")
     if pieces[0] in offers and tensor_parallel > offers[pieces[0]].gpus:
         raise ValueError(f"tp{tensor_parallel} needs {tensor_parallel} GPUs, {pieces[0]} has {offers[pieces[0]].gpus}")
     wanted = sorted({model for request_class in scenario.request_classes for model in request_class.models})

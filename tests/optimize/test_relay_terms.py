@@ -15,8 +15,10 @@ from optimize.permits import policy_reason
 from optimize.records import Dropped
 from optimize.relay_facts import claim_flags, dated_warnings, horizon, retired
 from optimize.relay_terms import may_serve, relay_terms
+from optimize.whatfleet import parse_fleet
 from sim.catalog.loader import load_catalog
 from sim.catalog.records import Relay
+from sim.errors import InputError
 from sim.scenario.records import ConstantTraffic, Policy, Scenario, TokenFactor
 from sim.traffic import demand as demand_of
 from tests.traffic.scenarios import chat, request_class, scenario, week
@@ -177,3 +179,14 @@ def test_what_enters_a_cache_is_billed_at_the_price_of_writes_or_caching_stays_o
     assert billed.usd_per_request[0] == pytest.approx(free.usd_per_request[0] + added)
     plain = (demand.input_tokens[0] * 2 + demand.output_tokens[0] * 10) / 1e6
     assert off.usd_per_request[0] == pytest.approx(plain) and off.written is None
+
+
+def test_a_fleet_that_is_named_by_hand_keeps_to_policy_and_evidence() -> None:
+    with pytest.raises(InputError, match=r"relay:holysheep\.gpt-4\.1: its price is only claimed"):
+        parse_fleet("relay:holysheep.gpt-4.1", market(GPT))
+    with pytest.raises(InputError, match=r'relay:openai\.gpt-4\.1: policy.deny "openai" matches it'):
+        parse_fleet("relay:openai.gpt-4.1", market(GPT, policy=Policy(deny=("openai",))))
+    assert parse_fleet("relay:holysheep.gpt-4.1", market(GPT, policy=Policy(trust_claims=True)))[1] == [CLAIM.id]
+    own = market(replace(GPT, model="llama-3.1-8b"), policy=Policy(deny=("aws",)))
+    with pytest.raises(InputError, match=r'aws\.g6e\.xlarge: policy.deny "aws" matches it'):
+        parse_fleet("aws.g6e.xlarge/llama-3.1-8b/fp8=1", own)

@@ -390,6 +390,85 @@ def probe(
     raise typer.Exit(ask.exit_code(said))
 
 
+@app.command(epilog="Example: python cli.py compare results/a results/b  (each written by `optimize --out`)")
+def compare(
+    plans: Annotated[list[Path], typer.Argument(metavar="PLAN...", help="plan.json files or results folders; the first is compared with.")],
+    actual: Annotated[Path | None, typer.Option("--actual", metavar="FILE", help="An invoice: FOCUS CSV or a usage export.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Saved plans side by side, or a plan against an invoice, and the bridge between their bills: its steps add up exactly."""
+    from optimize.actual import compare_actual
+    from optimize.comparison import compare_plans
+    from optimize.report.comparison import render_comparison
+    from sim.errors import InputError
+
+    if actual is not None and len(plans) != 1:
+        raise InputError(f"--actual: is compared with one plan, {len(plans)} are named")
+    found = compare_plans(plans) if actual is None else compare_actual(plans[0], actual)
+    if as_json:
+        emit_json(found.as_json())
+    else:
+        print(render_comparison(found), end="")
+
+
+@app.command(epilog="Example: python cli.py rerun results/a  (written by `optimize --out results/a`)")
+def rerun(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Results folder of `optimize --out DIR`.")],
+    as_json: AsJson = False,
+    jobs: Jobs = 2,
+) -> None:
+    """Check every input of a saved plan, make the plan again, and say whether it is identical or what changed.
+
+    Exit code 0: identical; 2: bad input; 4: another plan.
+    """
+    from optimize.plan import optimize as find_plan
+    from optimize.report.plan_json import plan_json
+    from optimize.rerun import rerun as make_again
+
+    found = make_again(folder, lambda scenario: plan_json(find_plan(scenario, jobs=jobs, tell=tell)))
+    if as_json:
+        emit_json(found.as_json())
+    else:
+        print(found.text(), end="")
+    raise typer.Exit(0 if found.identical else 4)
+
+
+@app.command(epilog="Example: python cli.py whatif scenarios/two_offers.yaml --vary traffic.rate_rps=5:80:log3")
+def whatif(
+    scenario: ScenarioFile,
+    vary: Annotated[
+        list[str] | None, typer.Option("--vary", metavar="KEY=VALUES", help="50k,100k or 1e5:3e6:log10 or +NAME,-NAME; may be repeated.")
+    ] = None,
+    samples: Annotated[int | None, typer.Option("--samples", min=2, help="Latin hypercube of so many points instead of the grid.")] = None,
+    one_at_a_time: Annotated[bool, typer.Option("--one-at-a-time", help="Rank the inputs over their ranges (tornado).")] = False,
+    uncertain: Annotated[bool, typer.Option("--uncertain", help="Risk: P10/P50/P90, and the cheapest plan that holds with 90 %.")] = False,
+    levers: Annotated[bool, typer.Option("--levers", help="Rank what could be done by what it saves.")] = False,
+    cluster: Annotated[str | None, typer.Option("--cluster", metavar="ADDRESS", help="Dask scheduler, tcp://HOST:PORT.")] = None,
+    as_json: AsJson = False,
+    out: OutFolder = None,
+    seed: Seed = None,
+    settings: Settings = None,
+    jobs: Jobs = 2,
+) -> None:
+    """Plan many scenarios: a grid or sample of inputs, one input at a time, risk, levers. With --out, a killed run resumes.
+
+    Exit code 0: answered; 1: no point came to an answer; 2: bad input; 130: interrupted, what was finished is kept.
+    """
+    from optimize.report.whatif import render_whatif, whatif_json
+    from optimize.report.whatif_write import write_whatif
+    from optimize.whatif.verb import Question, Where, exit_code, what_if
+
+    where, question = Where(jobs, cluster, out, tell), Question(scenario, tuple(settings or ()), seed)
+    answer = what_if(question, vary or (), where, samples, one_at_a_time, uncertain, levers)
+    if as_json:
+        emit_json(whatif_json(answer))
+    else:
+        print(render_whatif(answer), end="")
+    if out is not None:
+        tell(f"results in {write_whatif(answer, out, tell)}")
+    raise typer.Exit(exit_code(answer))
+
+
 def main() -> None:
     """Entry point of `servemix`: errors that a user can cause are one message and an exit code, never a traceback."""
     from sim.errors import ServeMixError

@@ -1,0 +1,136 @@
+"""A plan against an invoice: which row belongs to which line of the plan, and the bridge between the two bills."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from optimize.bridge import BillModel, Target, bridge
+from optimize.comparison import Comparison, Json, bill_of_plan, plan_file
+from optimize.invoice_file import Invoice, InvoiceRow, read_invoice
+from optimize.saved_plan import read_plan
+
+LISTED = 5
+
+
+@dataclass
+class _Part:
+    """What the invoice says of one target."""
+
+    cost: float = 0.0
+    units: dict[str, float] = field(default_factory=dict)
+    costs: dict[str, float] = field(default_factory=dict)  # where a row has one item, its cost is that item's
+    mixed: float = 0.0  # cost of rows with several items
+    requests: float = 0.0
+    attempts: float = 0.0
+
+
+def compare_actual(plan_path: Path, actual: Path) -> Comparison:
+    """The plan and the invoice side by side, and the bridge from plan to invoice. Both in the plan's currency."""
+    plan = read_plan(plan_file(plan_path))
+    planned = bill_of_plan(plan, "plan", plan_path)
+    invoice = read_invoice(actual, plan["cost"]["currency"])
+    notes: list[str] = []
+    billed = bill_of_invoice(invoice, planned, aliases(plan), notes)
+    rows: list[tuple[str, tuple[float | str | None, ...]]] = [
+        ("cost of the period", (planned.total, billed.total)),
+        ("requests", (planned.requests, billed.requests)),
+        ("cost of 1,000 requests", tuple(bill.total / bill.requests * 1000 if bill.requests else None for bill in (planned, billed))),
+    ]
+    for name in dict.fromkeys([*planned.targets, *billed.targets]):
+        rows.append((f"line: {name}", tuple(_cost(bill, name) for bill in (planned, billed))))
+    rows.append(("not quantity x price, or not in the plan", (round(planned.other, 2), round(billed.other, 2))))
+    return Comparison(invoice.currency, (planned, billed), tuple(rows), (bridge(planned, billed),), tuple(notes))
+
+
+def _cost(bill: BillModel, name: str) -> float | None:
+    target = bill.targets.get(name)
+    return None if target is None else round(bill.requests * target.per_request(), 2)
+
+
+def aliases(plan: Json) -> dict[str, str]:
+    """Texts by which an invoice may name a line of the plan: the line, its offer or relay, its model; a text of two lines names neither."""
+    found: dict[str, set[str]] = {}
+    for charge in plan.get("charges", []):
+        for text in (charge["line"], charge["source"]):
+            found.setdefault(str(text).lower(), set()).add(charge["line"])
+    for relay in plan["relays"]:
+        for text in (relay["relay"], relay["model"]):
+            found.setdefault(str(text).lower(), set()).add(relay["relay"])
+    for pool in plan["fleet"]:
+        for text in (pool["pool"], pool["offer"]):
+            found.setdefault(str(text).lower(), set()).add(pool["pool"])
+    return {text: next(iter(lines)) for text, lines in found.items() if len(lines) == 1}
+
+
+def line_of(row: InvoiceRow, known: Mapping[str, str]) -> str | None:
+    """The line of the plan that a row is about: an exact name first, then the longest known name that one of its texts begins with."""
+    texts = [text.lower() for text in row.names]
+    exact = next((known[text] for text in texts if text in known), None)
+    if exact is not None:
+        return exact
+    begins = [(len(name), line) for name, line in known.items() for text in texts if text.startswith(name)]
+    return max(begins)[1] if begins else None
+
+
+def bill_of_invoice(invoice: Invoice, planned: BillModel, known: Mapping[str, str], notes: list[str]) -> BillModel:
+    """The invoice as a bill model. Requests come from the file, else from output tokens (hosts: from their hours) at the plan's ratio."""
+    parts: dict[str, _Part] = {}
+    strange: dict[str, float] = {}
+    for row in invoice.rows:
+        line = line_of(row, known)
+        if line is None or line not in planned.targets:
+            name = next(iter(row.names), "a row without a name")
+            strange[name] = strange.get(name, 0.0) + row.cost
+            continue
+        _add(parts.setdefault(line, _Part()), row)
+    for name, cost in sorted(strange.items(), key=lambda item: -abs(item[1]))[:LISTED]:
+        notes.append(f"not in the plan: {name}, {cost:,.2f} {invoice.currency}")
+    counted = {line: _requests(line, part, planned, notes) for line, part in parts.items()}
+    requests = sum(counted.values())
+    targets = {line: _target(part, planned.targets[line], counted[line], requests) for line, part in parts.items() if counted[line] > 0}
+    if invoice.start:
+        notes.append(f"the invoice covers {invoice.start} to {invoice.end}; a plan is a month of 730 hours, nothing is scaled")
+    model = BillModel("invoice", requests, targets, 0.0, round(invoice.total, 2))
+    return BillModel("invoice", requests, targets, model.total - model.modelled(), model.total)
+
+
+def _add(part: _Part, row: InvoiceRow) -> None:
+    part.cost += row.cost
+    part.requests += row.requests or 0.0
+    part.attempts += row.attempts or row.requests or 0.0
+    for item, units in row.units.items():
+        part.units[item] = part.units.get(item, 0.0) + units
+    if len(row.units) == 1:
+        item = next(iter(row.units))
+        part.costs[item] = part.costs.get(item, 0.0) + row.cost
+    elif row.units:
+        part.mixed += row.cost
+
+
+def _requests(line: str, part: _Part, planned: BillModel, notes: list[str]) -> float:
+    """Requests that the part stands for."""
+    if part.requests > 0:
+        return part.requests
+    ours = planned.targets[line]
+    for item in ("output tokens", "host-hour", "input tokens", "all tokens"):
+        if part.units.get(item) and ours.units.get(item):
+            notes.append(f"{line}: the invoice counts no requests; taken from its {item} at the plan's {item} per request")
+            return part.units[item] / ours.units[item]
+    return 0.0
+
+
+def _target(part: _Part, ours: Target, requests: float, total: float) -> Target:
+    """Units per attempt, and prices: rows of several items share their cost by the plan's prices."""
+    attempts = max(1.0, part.attempts / requests) if part.requests > 0 else 1.0
+    listed = {item: units * ours.prices.get(item, 0.0) for item, units in part.units.items()}
+    mixed = {item: listed[item] for item in part.units if item not in part.costs}
+    factor = part.mixed / sum(mixed.values()) if sum(mixed.values()) > 0 else 1.0
+    prices = {}
+    for item, units in part.units.items():
+        if item in part.costs and units > 0:
+            prices[item] = part.costs[item] / units
+        else:
+            prices[item] = ours.prices.get(item, 0.0) * factor
+    return Target(requests / total, {item: units / requests / attempts for item, units in part.units.items()}, prices, attempts, ours.hosts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import doctest
 from collections import Counter
 
 import pytest
@@ -114,24 +115,47 @@ VENDORS = {"google": ("gemini", "google"), "azure": ("azure_ai",), "together": (
 NOT_COLLECTED = ("azure.gpt-4.1", "xai.grok-4.1-fast")  # from vendor documentation, named in the source
 
 
-def test_every_relay_price_is_one_of_the_collected_ones() -> None:
+PRICES = {
+    "input": "usd_per_mtok_input",
+    "output": "usd_per_mtok_output",
+    "cache_read": "usd_per_mtok_cached",
+    "cache_write": "usd_per_mtok_cache_write",
+    "batch_input": "usd_per_mtok_batch_input",
+    "batch_output": "usd_per_mtok_batch_output",
+}
+
+
+def plain(name: str) -> str:
+    """A model's name without maker, case, punctuation and what hosts append.
+
+    >>> plain("deepinfra/meta-llama/Meta-Llama-3.1-8B-Instruct-Turbo"), plain("claude-sonnet-4-5")
+    ('llama318b', 'claudesonnet45')
+    """
+    last = name.lower().split("/")[-1].removeprefix("meta-")
+    for tail in ("-turbo", "-instruct", "-fp8", "-latest", "-versatile", "-instant", "-terminus"):
+        last = last.replace(tail, "")
+    return "".join(character for character in last if character.isalnum())
+
+
+def test_every_relay_sells_at_the_prices_of_one_collected_product() -> None:
+    """All prices of a row are those that one price file has for one model of the vendor, by name."""
     with shared_data("prices/api_prices.csv").open() as file:
         figures = [r for r in csv.DictReader(file) if r["unit"] == "USD/MTok" and "claim" not in r["metric"]]
     for relay in REAL:
         if relay.kind == "embedding" or relay.id in NOT_COLLECTED:
             continue
-        for metric, price in (
-            ("input", relay.usd_per_mtok_input),
-            ("output", relay.usd_per_mtok_output),
-            ("cache_read", relay.usd_per_mtok_cached),
-            ("cache_write", relay.usd_per_mtok_cache_write),
-            ("batch_input", relay.usd_per_mtok_batch_input),
-            ("batch_output", relay.usd_per_mtok_batch_output),
-        ):
-            known = [
-                float(r["value"]) for r in figures if r["metric"] == metric and r["provider"] in VENDORS.get(relay.vendor, (relay.vendor,))
-            ]
-            assert price is None or any(price == pytest.approx(value, rel=1e-6) for value in known), (relay.id, metric, price)
+        model = plain({"deepseek.deepseek-v3.2": "deepseek-chat"}.get(relay.id, relay.model))
+        mine = [r for r in figures if r["provider"] in VENDORS.get(relay.vendor, (relay.vendor,)) and plain(r["model"]) == model]
+        products: dict[tuple[str, str], dict[str, list[float]]] = {}
+        for r in mine:
+            products.setdefault((r["source"], r["model"]), {}).setdefault(r["metric"], []).append(float(r["value"]))
+        own = {metric: getattr(relay, field) for metric, field in PRICES.items() if getattr(relay, field) is not None}
+        found = [
+            product
+            for product, prices in products.items()
+            if all(any(value == pytest.approx(price) for value in prices.get(metric, ())) for metric, price in own.items())
+        ]
+        assert found, (relay.id, own, sorted(products))
 
 
 def test_retirement_dates_are_the_collected_ones_and_successors_live() -> None:
@@ -214,3 +238,9 @@ def test_open_weights_of_two_sizes_have_two_hosts_each() -> None:
     hosts = {(r.model, r.vendor) for r in REAL}
     for model in ("llama-3.1-8b", "llama-3.1-70b", "llama-3.3-70b", "gpt-oss-120b", "qwen3-32b", "deepseek-v3.2"):
         assert len({vendor for name, vendor in hosts if name == model}) >= 2, model
+
+
+def test_examples_in_docstrings_hold() -> None:
+    import sys
+
+    assert doctest.testmod(sys.modules[__name__]).failed == 0

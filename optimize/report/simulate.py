@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +17,8 @@ from optimize.report.words import count, duration, percent, promise
 from sim.engine.deployment import PS
 from sim.fleet_records import Pool, RelayEndpoint, Status, TargetStats
 from sim.latency import METRICS, attainment, class_metrics, quantile
+from sim.traffic.budget_effect import budget_effect
+from sim.traffic.lengths import turns_mean
 
 if TYPE_CHECKING:
     from optimize.whatfleet import SimulationRun
@@ -99,11 +102,13 @@ def _throughput(run: SimulationRun) -> Json:
 
 def _class(run: SimulationRun, c: int) -> Json:
     request_class = run.scenario.request_classes[c]
+    effect = budget_effect(request_class, turns_mean(run.scenario))
     samples = class_metrics(run.result.log, c, run.from_ps, run.to_ps)
     size = len(samples["ttft"])
     return {
         "name": request_class.name,
         "requests": size,
+        "context": None if effect is None else {name: number(value) for name, value in asdict(effect).items()},
         "latency_s": {
             metric: {f"p{q * 100:g}": seconds(quantile(samples[metric], q)) if size else None for q in QUANTILES} for metric in METRICS
         },
@@ -135,6 +140,10 @@ def render_simulation(run: SimulationRun, colour: bool | None = None) -> str:
     show(console, listing)
     section(console, "Pools and relays")
     _target_rows(console, said["targets"])
+    budgets = [(row["name"], row["context"]) for row in said["classes"] if row["context"]]
+    if budgets:
+        section(console, "Token budgets")
+        bullets(console, [_budget(name, effect) for name, effect in budgets])
     section(console, "Throughput")
     rate, status = said["throughput"], said["status"]
     show(
@@ -162,6 +171,14 @@ def _latency_rows(listing: Any, row: Json) -> None:
         met.stylize("bold red" if "MISSED" in met.plain else "green")
         name, size = (row["name"], f"{row['requests']:,}") if k == 0 else ("", "")
         listing.add_row(name, size, metric.upper(), *values, words, met)
+
+
+def _budget(name: str, effect: Json) -> str:
+    return (
+        f"{name}: prompts of {effect['input_tokens']:,.0f} tokens on average (without the budget {effect['input_tokens_without']:,.0f}), "
+        f"{percent(effect['prefix_share'])} of it shared with an earlier one ({percent(effect['prefix_share_without'])}); "
+        f"{percent(effect['refused_share'])} of prompts refused as too long, beside the requests counted here"
+    )
 
 
 def _target_rows(console: Any, targets: list[Json]) -> None:

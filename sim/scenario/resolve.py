@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any, cast
 
 from sim.catalog.records import Catalog, Offer, Relay, Source
+from sim.errors import InputError
 from sim.scenario import shapes
 from sim.scenario.candidate_schema import Candidates, OfferSpec, RelaySpec
+from sim.scenario.context_budget import context_of, within
 from sim.scenario.contract_schema import RelayAccountSpec
 from sim.scenario.finance_schema import FinanceSpec
 from sim.scenario.records import (
@@ -51,6 +53,7 @@ def resolve(spec: ScenarioSpec, catalog: Catalog, path: Path, seed: int, digest:
         resolve_relays(spec.candidates, catalog, path),
     )
     classes = tuple(_request_class(each, spec.policy) for each in spec.request_classes)
+    classes = _within_budgets(spec, classes, path)
     band = spec.policy.requests_per_user_band
     measured = spec.candidates.measured_capacity
     return Scenario(
@@ -107,6 +110,30 @@ def _request_class(spec: ClassSpec, policy: PolicySpec) -> RequestClass:
         data_residency=tuple(spec.data_residency or policy.data_residency),
         self_hosted_only=spec.self_hosted_only,
     )
+
+
+def _within_budgets(spec: ScenarioSpec, classes: tuple[RequestClass, ...], path: Path) -> tuple[RequestClass, ...]:
+    """Classes with the token budgets that the file gives them. Raises InputError for a budget in which no prompt fits."""
+    kept, problems = [], []
+    for each, written in zip(classes, spec.request_classes, strict=True):
+        context = None if written.context is None else context_of(written.context)
+        if context is None:
+            kept.append(each)
+            continue
+        where = f"{path}: request_classes.{each.name}.context"
+        if isinstance(spec.traffic, ReplayTraffic):
+            problems.append(f"{where}: a log brings its own prompts; leave the budget out")
+            continue
+        try:
+            prompt, talk, answer, refused = within(context, each.input_tokens, each.conversation, each.output_tokens)
+        except ValueError as error:
+            problems.append(f"{where}: {error}; write a larger max")
+            continue
+        own = {"input_tokens": prompt, "conversation": talk, "output_tokens": answer}
+        kept.append(replace(each, **own, context=context, refused_share=refused))  # type: ignore[arg-type]
+    if problems:
+        raise InputError(problems)
+    return tuple(kept)
 
 
 def _slos(spec: SloSpec) -> tuple[Slo, ...]:

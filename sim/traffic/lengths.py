@@ -8,8 +8,9 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from sim.scenario.records import Conversation, RequestClass, Scenario, SyntheticTraffic, Tokens
+from sim.scenario.records import Context, Conversation, RequestClass, Scenario, SyntheticTraffic, Tokens
 from sim.streams import stream
+from sim.traffic.context import room_for_answer, within_context
 
 DEFAULT_TURNS = 2.5  # turns per conversation where the traffic does not say, as in a synthetic week
 TABLE_TURNS = 500_000  # rows of a turn table: means are then within 0.2 % of the law's
@@ -33,6 +34,7 @@ class Turns:
     input_tokens: Ints
     output_tokens: Ints
     prefix_tokens: Ints
+    refused: int = 0  # prompts beside these rows that a token budget has refused
 
     def __len__(self) -> int:
         return len(self.turn)
@@ -85,6 +87,12 @@ def simulate_turns(conversation: Conversation, output: Tokens, turns_mean: float
     turn = np.arange(rows) - first[owner]
     user = sample_tokens(conversation.user_tokens, rng.random(rows)).astype(np.int64)
     answer = sample_tokens(output, rng.random(rows)).astype(np.int64)
+    if conversation.context is not None:
+        cut = within_context(
+            conversation.context, conversation.system_prompt_tokens, conversation.history_cap_tokens, first, turns, user, answer
+        )
+        prompt, shared = conversation.system_prompt_tokens + cut.kept + user, conversation.system_prompt_tokens + cut.shared
+        return Turns(owner, turn, prompt.astype(np.int32), cut.answer.astype(np.int32), shared.astype(np.int32), cut.refused)
     spent = np.cumsum(user + answer) - (user + answer)  # exclusive running sum over all rows
     history = spent - spent[first][owner]
     whole = history <= conversation.history_cap_tokens
@@ -124,7 +132,10 @@ def draw_lengths(request_class: RequestClass, turns_mean: float, n: int, rng: np
     assert request_class.input_tokens is not None
     inputs, outputs = rng.spawn(2)
     lengths_in = sample_tokens(request_class.input_tokens, inputs.random(n))
-    return lengths_in, sample_tokens(request_class.output_tokens, outputs.random(n)), np.zeros(n, np.int32)
+    lengths_out = sample_tokens(request_class.output_tokens, outputs.random(n))
+    if request_class.context is not None:
+        lengths_out = room_for_answer(request_class.context, lengths_in, lengths_out)
+    return lengths_in, lengths_out, np.zeros(n, np.int32)
 
 
 def system_tokens(request_class: RequestClass, n: int) -> Ints:
@@ -143,4 +154,15 @@ def mean_lengths(request_class: RequestClass, turns_mean: float) -> tuple[float,
             float(table.prefix_tokens.mean()),
         )
     assert request_class.input_tokens is not None
+    if request_class.context is not None:
+        return mean_tokens(request_class.input_tokens), _mean_within(request_class, request_class.context), 0.0
     return mean_tokens(request_class.input_tokens), mean_tokens(request_class.output_tokens), 0.0
+
+
+@lru_cache(maxsize=64)
+def _mean_within(request_class: RequestClass, context: Context) -> float:
+    """Mean answer of single prompts under a token budget, on a grid of both laws."""
+    assert request_class.input_tokens is not None
+    grid = (np.arange(1024) + 0.5) / 1024
+    inputs, outputs = sample_tokens(request_class.input_tokens, grid), sample_tokens(request_class.output_tokens, grid)
+    return float(room_for_answer(context, inputs[:, None], outputs[None, :]).mean())

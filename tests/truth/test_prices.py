@@ -100,15 +100,28 @@ def test_no_host_stands_in_two_rows() -> None:
     assert max(products.values()) == 1, products.most_common(1)
 
 
-def test_every_offer_price_is_one_of_the_collected_ones() -> None:
+CARDS = {
+    **{"T4": "t4", "A10G": "a10g", "A10": "a10", "L4": "l4", "L40S": "l40s", "A100-40": "a100-40", "A100-80": "a100-80"},
+    **{"H100-SXM": "h100", "H100-NVL": "h100-nvl", "H200": "h200", "B200": "b200", "RTXPRO6000": "rtx-pro-6000"},
+    **{"RTX4090": "rtx4090", "RTX3090": "rtx3090", "RTX-A6000": "a6000"},
+}
+KINDS = {
+    **{"on_demand": "on_demand", "marketplace": "on_demand"},
+    **{"spot": "spot", "preemptible": "spot", "spot_low": "spot", "spot_high": "spot"},
+}
+
+
+def test_every_offer_is_a_collected_host_at_its_price() -> None:
+    """Seller, card, cards in the host, kind of price and price are those of one line; Azure's single A100 is the PCIe card."""
     with shared_data("prices/instances.csv").open() as file:
-        good = [r for r in csv.DictReader(file) if r["unit"] == "USD/h" and "TRAP" not in r["note"]]
-    known = {(r["provider"], float(r["gpu_count"]), float(r["value"])) for r in good if "STALE" not in r["price_kind"]}
+        lines = [r for r in csv.DictReader(file) if r["unit"] == "USD/h" and "TRAP" not in r["note"] and r["gpu"] in CARDS]
+    known = {(r["provider"], CARDS[r["gpu"]], float(r["gpu_count"]), KINDS.get(r["price_kind"], ""), float(r["value"])) for r in lines}
     for offer in OFFERS:
-        if offer.provider not in OTHER_SOURCES and not offer.term.startswith("reserved"):
-            assert (offer.provider, offer.gpus, offer.usd_per_hour) in known, offer.id
-            for price in offer.spot_usd_per_hour.values():
-                assert (offer.provider, offer.gpus, price) in known, offer.id
+        if offer.provider in OTHER_SOURCES or offer.term.startswith("reserved"):
+            continue
+        card = "a100-80" if offer.gpu == "a100-pcie" else offer.gpu
+        for price in (offer.usd_per_hour, *offer.spot_usd_per_hour.values()):
+            assert (offer.provider, card, offer.gpus, offer.term, price) in known, (offer.id, price)
 
 
 VENDORS = {"google": ("gemini", "google"), "azure": ("azure_ai",), "together": ("together_ai",), "fireworks": ("fireworks_ai",)}

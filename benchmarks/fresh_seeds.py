@@ -14,8 +14,9 @@ from pathlib import Path
 
 from joblib import Parallel, delayed
 
+from optimize.engine_limits import router_of
+from optimize.plan_hour import HOUR_S, WARMUP_S, warmup_keep, without_backlog
 from optimize.saved_plan import fleet_from_plan, read_plan
-from optimize.verify import HOUR_S, WARMUP_S, warmup_keep, without_backlog
 from sim.engine.deployment import PS
 from sim.fleet import simulate
 from sim.latency import attainment, class_metrics
@@ -31,7 +32,7 @@ def misses(scenario_path: Path, plan_path: Path, hour: str, seeds: Sequence[int]
     scenario = load_scenario(scenario_path)
     slices = demand(scenario)
     t = slices.slices.index(hour)
-    fleet, _ = fleet_from_plan(plan_path, scenario, t, "least_outstanding")
+    fleet, _ = fleet_from_plan(plan_path, scenario, t, router_of(scenario))
     start, end = round(WARMUP_S * PS), round((WARMUP_S + HOUR_S) * PS)
     found = []
     for seed in seeds:

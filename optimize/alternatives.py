@@ -41,8 +41,10 @@ def restrictions(market: Market) -> list[Restriction]:
     """All relay, all self-hosted, each single GPU type, the cheapest relay alone, and limits as they stand today."""
     own, remote = pool_only_classes(market), relay_only_classes(market)
     answer = [
-        Restriction("relays wherever allowed", keep_pool=lambda s: set(s.option.classes) <= own, budget_usd=NO_BUDGET, gap=0.01),
-        Restriction("own GPUs wherever possible", keep_relay=limited(remote), budget_usd=NO_BUDGET, gap=0.01),
+        Restriction(
+            "relays wherever allowed", keep_pool=lambda s: set(s.option.classes) <= own, budget_usd=NO_BUDGET, gap=0.01, rough=True
+        ),
+        Restriction("own GPUs wherever possible", keep_relay=limited(remote), budget_usd=NO_BUDGET, gap=0.01, rough=True),
     ]
     for gpu in sorted({s.option.offer.gpu for s in market.states}):
         answer.append(
@@ -52,6 +54,7 @@ def restrictions(market: Market) -> list[Restriction]:
                 keep_relay=limited(remote),
                 budget_usd=NO_BUDGET,
                 gap=0.01,
+                rough=True,
             )
         )
     if market.relays:
@@ -63,6 +66,7 @@ def restrictions(market: Market) -> list[Restriction]:
                 keep_relay=lambda r: r if r.relay.id == cheapest else limited(classes_without(market, cheapest))(r),
                 budget_usd=NO_BUDGET,
                 gap=0.01,
+                rough=True,
             )
         )
     if any(not r.hard_limits for r in market.relays):
@@ -72,6 +76,7 @@ def restrictions(market: Market) -> list[Restriction]:
                 keep_relay=lambda r: replace(r, hard_limits=True),
                 budget_usd=NO_BUDGET,
                 gap=0.01,
+                rough=True,
             )
         )
     return answer

@@ -149,6 +149,6 @@ def demand_band(market: Market, settled: Settled) -> tuple[tuple[float, float], 
     for requests_per_user in band:
         market.tell(f"demand band: {requests_per_user:g} requests per user-day")
         scaled = replace(market.demand, mean_rps=market.demand.mean_rps * (requests_per_user / today))
-        again = settle(market, Restriction(f"{requests_per_user:g} requests per user-day", budget_usd=math.inf, demand=scaled, gap=0.01), 2)
+        again = settle(market, Restriction(f"{requests_per_user:g} requests per user-day", budget_usd=math.inf, demand=scaled, gap=0.01, rough=True), 2)
         answer.append((float(requests_per_user), again.solution.cost_usd))
     return (answer[0], (today, settled.solution.cost_usd), answer[-1])

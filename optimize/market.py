@@ -94,8 +94,8 @@ class PoolState:
             intercept = slope * small
         return PoolTerms(self.option, (LoadLevel(self.base * factor, miss),), min(slope, 1.0 + intercept), intercept, True)
 
-    def wanted(self, solution: ProgramSolution, p: int, safety: float) -> list[Probe]:
-        """Probes that the solution needs of this pool and that nobody has measured yet."""
+    def wanted(self, solution: ProgramSolution, p: int, safety: float, rough: bool = False) -> list[Probe]:
+        """Probes that the solution needs of this pool and that nobody has measured yet, closely or (`rough`) at all."""
         if self.given is not None or self.cost is None:
             return []
         hosts, flow = solution.hosts[p], solution.pool_flow[p]
@@ -109,9 +109,9 @@ class PoolState:
                 break
         replicas = hosts[used] * self.option.replicas_per_host
         sizes = {rounded_size(int(replicas.max())), rounded_size(int(replicas.min()))}
-        known = {size for size, mix in self.points if mix == sent}
+        known = {size for (size, mix), point in self.points.items() if mix == sent and (rough or not point.rough)}
         ideal = sum(share * self.base[c] for c, share in enumerate(sent) if share > 0)
-        return [Probe(self.option, self.cost, sent, size, self.slos, size / ideal, safety) for size in sorted(sizes - known)]
+        return [Probe(self.option, self.cost, sent, size, self.slos, size / ideal, safety, rough) for size in sorted(sizes - known)]
 
 
 def _same_classes(a: tuple[float, ...], b: tuple[float, ...]) -> bool:

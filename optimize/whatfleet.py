@@ -14,9 +14,9 @@ from optimize.engine_limits import engine_limits, router_of
 from optimize.failover import failovers
 from optimize.loads import saturated_load_s
 from optimize.permits import model_reason, policy_reason, relay_policy_reason
+from optimize.plan_hour import HOUR_S, WARMUP_S
 from optimize.relay_terms import may_serve
 from optimize.token_factors import class_factors, fleet_factors
-from optimize.verify import HOUR_S, WARMUP_S
 from sim.catalog.check import nearest
 from sim.engine.deployment import PS, Deployment
 from sim.engine.memory import kv_blocks

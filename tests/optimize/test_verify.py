@@ -7,9 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from optimize.plan_hour import Hour, warmup_keep
 from optimize.program.solve import solve
 from optimize.records import ProgramSolution
-from optimize.verify import Hour, HourEvidence, hours_to_simulate, verification, warmup_keep
+from optimize.verify import HourEvidence, decided, hours_to_simulate, verification
 from sim.fleet_records import Fleet
 from tests.optimize.program.problems import offer, pool, problem, relay
 
@@ -71,6 +72,16 @@ def test_claim_of_the_bound_comes_true_on_fresh_seeds() -> None:
     rows = HourEvidence(HOUR, seeds, NONE, NONE, (), 100, TWO)
     failed = float(np.mean(rows.holds(fresh)))  # holds(q): the bound is at or above q, so the fresh seed lies below it
     assert abs(failed - 0.025) < 4 * math.sqrt(0.025 * 0.975 / 20_000)
+
+
+# --- decided
+
+
+def test_clear_hours_are_closed_early_and_close_ones_are_not() -> None:
+    quantiles = np.array([0.95])
+    assert decided(np.array([[0.991], [0.990], [0.991], [0.990]]), quantiles, 48)  # holds with room
+    assert decided(np.array([[0.94], [0.95], [0.94], [0.945]]), quantiles, 48)  # below the promise already
+    assert not decided(np.array([[0.955], [0.965], [0.955], [0.96]]), quantiles, 48)
 
 
 # --- hours_to_simulate

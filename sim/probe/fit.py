@@ -58,7 +58,7 @@ def _families(seconds: Floats) -> list[tuple[str, tuple[float, ...]]]:
     found: list[tuple[str, tuple[float, ...]]] = [("lognormal", (float(np.exp(centre)), sigma))]
     shifted = [_shifted(seconds, share) for share in (0.3, 0.5, 0.7, 0.8, 0.9, 0.95)]
     found.append(("shifted_lognormal", min(shifted, key=lambda p: ks_distance(Law("shifted_lognormal", p), seconds))))
-    found.append(("loglogistic", (float(np.median(seconds)), sigma * np.sqrt(3) / np.pi)))
+    found.append(("loglogistic", (float(np.median(seconds)), float(sigma * np.sqrt(3) / np.pi))))
     middle = np.quantile(logs, [0.16, 0.5, 0.84])
     top = logs[int(np.ceil(TAIL_FROM * len(logs))) :]
     start = float(np.quantile(logs, TAIL_FROM))

@@ -38,6 +38,8 @@ def _row(plan: Plan, p: int, rent_usd: float, share: float) -> OwnOrRent:
     host, gpu, load = own_host(plan, terms), terms.option.offer.gpu, load_share(plan, p)
     if host is None:
         words = f"no purchase price is known for {gpu}: write finance.gpu_purchase_usd.{gpu}"
+        if gpu not in plan.scenario.catalog.gpus and terms.option.deployment is None:
+            words = f"{gpu} is no GPU of the catalogue: write `gpu` on the offer to compare with owning"
         return OwnOrRent(terms.option.id, gpu, rent_usd, None, None, load, words)
     values = values_of(finance)
     staff = values["staff_usd_per_month"]

@@ -27,7 +27,7 @@ def break_even_chart(table: Table, currency: str, theme: Theme) -> Any:
     for column, name, k in STRATEGIES:
         values = _floats(table, column)
         if values and values[0] is not None:
-            axes.plot(x, values, color=COLOURS[k], linewidth=2, label=name, linestyle="-" if k else "--")
+            axes.plot(x, values, color=COLOURS[k], linewidth=2, label=name, linestyle="-" if k else "--", zorder=2 if k else 3)
     today = _floats(table, "demand").index(1.0)
     axes.plot([x[today]], [_floats(table, "plan")[today]], "o", color=theme.ink, markersize=8, label="today")
     axes.set_xscale("log")

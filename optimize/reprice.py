@@ -40,6 +40,7 @@ def _sold(plan: Plan, terms: RelayTerms, relay: Relay) -> RelayTerms:
     """The terms at the prices of `relay`, with as many cached tokens as before."""
     cached, (inputs, outputs) = cached_tokens(plan.program, terms), terms.tokens(plan.demand)
     written = np.zeros(len(inputs)) if terms.written is None else terms.written
+    written = np.zeros(len(inputs)) if terms.written is None else terms.written
     usd = [
         relay_request_usd(relay, inputs[c], cached[c], outputs[c], written[c]) if np.isfinite(old) and terms.units is None else old
         for c, old in enumerate(terms.usd_per_request)

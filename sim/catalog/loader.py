@@ -178,11 +178,17 @@ def _references(rows: dict[str, dict[str, Any]], texts: dict[str, tuple[Path, st
                 problems.add(*texts[name], (name, problems.index[name, row_key], key), what)
 
 
-def _line(text: str, path: tuple[str | int, ...]) -> int:
-    """Line (from 1) of the node at `path`, or of the deepest part of it that exists."""
+@lru_cache(maxsize=16)
+def _tree(text: str) -> Any:
+    """The nodes of a file with their places, once for all of its problems."""
     from ruamel.yaml import YAML
 
-    node = YAML(typ="safe", pure=True).compose(text)
+    return YAML(typ="safe").compose(text)
+
+
+def _line(text: str, path: tuple[str | int, ...]) -> int:
+    """Line (from 1) of the node at `path`, or of the deepest part of it that exists."""
+    node = _tree(text)
     line = 1
     for part in path:
         if node is None:

@@ -29,7 +29,7 @@ from sim.traffic import demand as demand_of
 from sim.traffic import hour as hour_traffic
 from sim.traffic.columns import Demand
 
-ROUTERS = ("least_outstanding", "round_robin")
+ROUTERS = ("least_outstanding", "round_robin", "session_affinity")
 
 
 @dataclass(frozen=True)

@@ -325,7 +325,7 @@ def new(
         print(render_new(made), end="")
 
 
-@app.command(epilog="Example: python cli.py probe --from-log docs/how-to/gateway_calls.csv --out my_relay")
+@app.command(epilog="Example: python cli.py probe --from-log scenarios/gateway_calls.csv --out my_relay")
 def probe(
     url: Annotated[str | None, typer.Argument(help="Base address, e.g. https://host/v1; left out with --from-log.")] = None,
     model: Annotated[str | None, typer.Option("--model", help="Model, as the endpoint calls it.")] = None,

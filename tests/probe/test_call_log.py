@@ -65,10 +65,10 @@ def test_nothing_personal_leaves_a_log(tmp_path: Path) -> None:
 
 
 def test_the_example_of_the_documentation_gives_the_prices_it_was_made_with() -> None:
-    calls = read_calls(ROOT / "docs" / "how-to" / "gateway_calls.csv", None)
+    calls = read_calls(ROOT / "scenarios" / "gateway_calls.csv", None)
     prices, _ = fitted_prices(calls)
-    assert calls.model == "example/llama-3.3-70b-instruct"
-    assert prices is not None and (prices.input, prices.cached, prices.output) == (0.1, 0.05, 0.32)
+    assert calls.model == "example/llama-3.1-8b-instruct"
+    assert prices is not None and (prices.input, prices.cached, prices.output) == (0.05, 0.025, 0.08)
 
 
 def test_costs_that_tokens_do_not_explain_give_no_prices(tmp_path: Path) -> None:

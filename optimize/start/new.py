@@ -62,9 +62,10 @@ def new_scenario(answers: Answers, path: Path, catalog: Catalog, log: Path | Non
     with tempfile.TemporaryDirectory() as folder:
         trial = _Trial(Path(folder) / "trial.yaml", catalog, pricer)
         if log is None:
-            draft, absolute = _from_answers(answers, catalog, row, trial, rate), None
+            draft, absolute, told = _from_answers(answers, catalog, row, trial, rate), None, ""
         else:
-            draft, absolute = _from_file(answers, log, path, catalog, tell)
+            tell(f"reading {log}")
+            draft, absolute, told = _from_file(answers, log, path, catalog)
         quick = trial.price(absolute or draft)
         draft = _with_budget(draft, quick, rate)
         text = scenario_text(draft)
@@ -83,7 +84,7 @@ def new_scenario(answers: Answers, path: Path, catalog: Catalog, log: Path | Non
         quick=quick,
         filled=tuple(filled_values(draft)),
         effects=ranked,
-        notes=_notes(row),
+        notes=(*([told] if told else []), *_notes(row)),
         row=row,
         bill_usd=bill_usd,
         recomputed_usd=recomputed,
@@ -125,15 +126,14 @@ def _from_answers(answers: Answers, catalog: Catalog, row: Relay | None, trial: 
     return starter(answers, catalog, conversations=to_usd(answers.bill, rate) / once)
 
 
-def _from_file(answers: Answers, log: Path, path: Path, catalog: Catalog, tell: Tell) -> tuple[Draft, Draft | None]:
-    """The draft of a log or a usage export; for a log also with its absolute path, to be priced from another folder."""
+def _from_file(answers: Answers, log: Path, path: Path, catalog: Catalog) -> tuple[Draft, Draft | None, str]:
+    """The draft of a log or a usage export, for a log also with its absolute path, to be priced from another folder; its rows in words."""
     found: ReadLog | Usage = read_any(log)
-    tell(found.summary())
     if isinstance(found, Usage):
-        return usage_draft(answers, found, catalog), None
+        return usage_draft(answers, found, catalog), None, found.summary()
     place = os.path.relpath(log, path.parent)
     draft = log_draft(answers, found, place, catalog)
-    return draft, log_draft(answers, found, str(log.resolve()), catalog)
+    return draft, log_draft(answers, found, str(log.resolve()), catalog), found.summary()
 
 
 def _with_budget(draft: Draft, quick: Quick, rate: float) -> Draft:

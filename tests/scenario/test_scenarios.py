@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from optimize.report.simulate import render_simulation
+from optimize.whatfleet import simulate_fleet
 from sim.scenario import load_scenario
 from sim.traffic import demand
 from sim.traffic.readers import read_log
@@ -33,7 +35,7 @@ def test_every_number_says_its_unit_or_source(name: str) -> None:
     lines = (ROOT / "scenarios" / f"{name}.yaml").read_text(encoding="utf-8").splitlines()
     bare = []
     for above, line in zip(["", *lines], lines, strict=False):
-        key = line.strip().split(":")[0].lstrip("- ")
+        key = line.strip().split(":")[0].lstrip("- {")
         if NUMBER.search(line.split("#")[0]) and "#" not in line and not above.strip().startswith("#"):
             bare.append(key)
     names = {"seed", "name", "models", "offers", "relays", "weights", "tensor_parallel"}  # no quantities
@@ -60,3 +62,12 @@ def test_it_ends_with_a_verdict(name: str, code: int, tmp_path: Path) -> None:
     run = subprocess.run(command, capture_output=True, text=True, env={"SERVEMIX_CACHE_DIR": str(tmp_path), "PATH": "/usr/bin:/bin"})
     assert run.returncode == code, run.stderr
     assert re.search(r"^(MET|NO PLAN|MISSED|OVER BUDGET)", run.stdout, flags=re.M)
+
+
+def test_a_fleet_answers_the_example_log() -> None:
+    """Its sessions keep to their replica: the default router of a log is one that `simulate` knows."""
+    scenario = load_scenario(ROOT / "scenarios" / "trace_replay.yaml")
+    run = simulate_fleet(
+        scenario, fleet="aws.g6.xlarge/llama-3.1-8b/fp8=1, relay:groq.llama-3.3-70b", plan=None, hour=None, router=None, overflow=None
+    )
+    assert "log hour 0" in render_simulation(run)

@@ -15,12 +15,12 @@ import multiprocessing
 import resource
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 
 from sim.catalog.loader import load_catalog
-from sim.clients import Turns, simulate_turns
+from sim.clients import Turns, session_turns, simulate_turns
 from sim.engine.deployment import PS, Deployment
 from sim.engine.memory import kv_blocks
 from sim.engine.step_cost import step_cost
@@ -30,6 +30,7 @@ from sim.traffic.columns import Requests
 
 MILLION = 1_000_000
 DAY_S = 86_400
+TURNS, SYSTEM_TOKENS, THINK_S = 3, 500, 60  # of the conversations
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,22 @@ class Speed:
     cpu_s: float
     requests_per_cpu_s: float
     peak_mb: float
+
+
+@dataclass(frozen=True)
+class Row:
+    """What one row simulates: `turns` for clients who wait for their answers, else whether arrivals are events."""
+
+    fleet: Fleet
+    requests: Requests
+    events: bool = True
+    turns: Turns | None = None
+
+    def run(self) -> None:
+        if self.turns is not None:
+            simulate_turns(self.fleet, self.requests, self.turns, 1)
+        else:
+            simulate(self.fleet, self.requests, 1, event_per_arrival=self.events)
 
 
 def pool_of(gpu: str, replicas: int) -> Pool:
@@ -63,11 +80,25 @@ def traffic(size: int, arrival_s: np.ndarray, seed: int = 1) -> Requests:
     return Requests(arrival_ps, none.astype(np.int16), prompts, answers, np.full(size, -1, np.int64), none)
 
 
-def capacity_rps(pool: Pool) -> float:
+def conversations(size: int, arrival_s: np.ndarray, seed: int = 1) -> Requests:
+    """Conversations of three turns that repeat their history: system prompt of 500 tokens, texts of mean 100, answers of mean 200.
+
+    Turn k of all conversations stands in the k-th third of the columns; only the first turns come at `arrival_s`.
+    """
+    rng, talks = np.random.default_rng(seed), size // TURNS
+    texts, answers = (lengths(rng, talks * TURNS, mean, 0.8).reshape(TURNS, talks) for mean in (100, 200))
+    history = np.cumsum(texts + answers, axis=0, dtype=np.int32) - (texts + answers)
+    prompts, prefix = (SYSTEM_TOKENS + history + texts).ravel(), (SYSTEM_TOKENS + history).ravel()
+    arrival_ps = (np.resize(arrival_s, talks * TURNS) * PS).astype(np.int64)
+    session, system = np.tile(np.arange(talks, dtype=np.int64), TURNS), np.full(talks * TURNS, SYSTEM_TOKENS, np.int32)
+    return Requests(arrival_ps, np.zeros(talks * TURNS, np.int16), prompts, answers.ravel(), session, prefix, system)
+
+
+def capacity_rps(pool: Pool, burst: Requests | None = None) -> float:
     """Saturated throughput: 5,000 requests per replica at once, over the time that they take on one replica."""
     one = Pool(pool.name, pool.cost, pool.kv_blocks, pool.limits, 1)
-    result = probe(one, traffic(5000, np.zeros(5000)))
-    return 5000 / (result.end_ps / PS) * pool.replicas
+    burst = burst or traffic(5000, np.zeros(5000))
+    return len(burst) / (probe(one, burst).end_ps / PS) * pool.replicas
 
 
 def poisson_s(size: int, rate_rps: float) -> np.ndarray:
@@ -82,24 +113,25 @@ def day_s(size: int) -> np.ndarray:
     return np.interp(np.sort(np.random.default_rng(2).random(size)), share, grid)
 
 
-def fleet_at_load(replicas: int, load: float, events: bool, size: int = MILLION) -> tuple[Fleet, Requests, bool]:
-    """Fleet of L40S, its traffic at `load`, and whether arrivals are events."""
+def fleet_at_load(replicas: int, load: float, events: bool, size: int = MILLION) -> Row:
+    """Fleet of L40S and its traffic at `load`."""
     pool = pool_of("l40s", replicas)
-    return Fleet((pool,), np.ones((1, 1))), traffic(size, poisson_s(size, load * capacity_rps(pool))), events
+    return Row(Fleet((pool,), np.ones((1, 1))), traffic(size, poisson_s(size, load * capacity_rps(pool))), events)
 
 
-def fleet_over_a_day(gpu: str, replicas: int, size: int) -> tuple[Fleet, Requests, bool]:
+def fleet_over_a_day(gpu: str, replicas: int, size: int) -> Row:
     """Fleet and a sinusoidal day."""
-    return Fleet((pool_of(gpu, replicas),), np.ones((1, 1))), traffic(size, day_s(size)), True
+    return Row(Fleet((pool_of(gpu, replicas),), np.ones((1, 1))), traffic(size, day_s(size)))
 
 
-ROWS: dict[str, Callable[[], tuple[Fleet, Requests, bool]]] = {
+ROWS: dict[str, Callable[[], Row]] = {
     "fleet_1_load_70": lambda: fleet_at_load(1, 0.7, True),
     "fleet_1_load_95": lambda: fleet_at_load(1, 0.95, True),
     "fleet_50_load_70": lambda: fleet_at_load(50, 0.7, True),
     "fleet_50_load_95": lambda: fleet_at_load(50, 0.95, True),
     "pool_probe_1": lambda: fleet_at_load(1, 0.7, False),
     "fleet_50_reactive": lambda: reactive_at_load(0.7),
+    "fleet_50_sessions": lambda: sessions_at_load(0.7),
     "fleet_50_sweep": lambda: fleet_at_load(50, 0.7, False),
     "day_500k_on_12_l40s": lambda: fleet_over_a_day("l40s", 12, MILLION // 2),
     "day_1m_on_12_l40s": lambda: fleet_over_a_day("l40s", 12, MILLION),
@@ -114,36 +146,37 @@ def peak_mb() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def three_turns(size: int) -> Turns:
-    """Conversations of three requests each, a third of all apart, with a minute of thought between them."""
-    after = np.arange(size) - size // 3
-    return Turns(np.maximum(after, -1), np.full(size, 60 * PS, np.int64))
+def thinking(requests: Requests) -> np.ndarray:
+    """A minute of thought before every turn."""
+    return np.full(len(requests), THINK_S * PS, np.int64)
 
 
-def run(name: str, fleet: Fleet, requests: Requests, events: bool) -> None:
-    """One simulation in the mode of the row."""
-    if "reactive" in name:
-        simulate_turns(fleet, requests, three_turns(len(requests)), 1)
-    else:
-        simulate(fleet, requests, 1, event_per_arrival=events)
+def reactive_at_load(load: float, size: int = MILLION) -> Row:
+    """Fleet of 50 L40S; a third of the requests begin conversations, at a third of the rate; turns of one are a third of all apart."""
+    row = fleet_at_load(50, load / TURNS, True, size)
+    after = np.maximum(np.arange(size) - size // TURNS, -1)
+    return replace(row, turns=Turns(after, thinking(row.requests)))
 
 
-def reactive_at_load(load: float) -> tuple[Fleet, Requests, bool]:
-    """Fleet of 50 L40S; a third of the requests begin conversations, at a third of the rate."""
-    fleet, requests, events = fleet_at_load(50, load / 3, True)
-    return fleet, requests, events
+def sessions_at_load(load: float, size: int = MILLION) -> Row:
+    """Fleet of 50 L40S with prefix caches and session affinity; `load` is that of the same turns without a cache."""
+    pool = pool_of("l40s", 50)
+    rate_rps = load * capacity_rps(pool, conversations(5000, np.zeros(5000 // TURNS)))
+    caching = replace(pool, limits=replace(pool.limits, prefix_caching=True))
+    requests = conversations(size, poisson_s(size // TURNS, rate_rps / TURNS))
+    fleet = Fleet((caching,), np.ones((1, 1)), "session_affinity")
+    return Row(fleet, requests, turns=session_turns(requests, thinking(requests)))
 
 
 def measure(name: str) -> Speed:
     """Row `name`, after a short run that compiles or loads the kernel."""
-    small = pool_of("l40s", 1)
-    for other, events in (("", True), ("", False), ("reactive", True)):
-        run(other, Fleet((small,), np.ones((1, 1))), traffic(100, poisson_s(100, 1.0)), events)
-    fleet, requests, events = ROWS[name]()
+    for small in (fleet_at_load(1, 0.1, True, 99), fleet_at_load(1, 0.1, False, 99), reactive_at_load(0.1, 99), sessions_at_load(0.1, 99)):
+        small.run()
+    row = ROWS[name]()
     before_mb, start_s = peak_mb(), time.process_time()
-    run(name, fleet, requests, events)
-    cpu_s = time.process_time() - start_s
-    return Speed(name, len(requests), round(cpu_s, 2), round(len(requests) / cpu_s), round(peak_mb() - before_mb, 1))
+    row.run()
+    cpu_s, size = time.process_time() - start_s, len(row.requests)
+    return Speed(name, size, round(cpu_s, 2), round(size / cpu_s), round(peak_mb() - before_mb, 1))
 
 
 def main() -> None:

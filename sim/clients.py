@@ -97,7 +97,7 @@ class _Clients:
         self.env = self.run.env
         first = np.flatnonzero(turns.after == FIRST)
         self.arrival_ps = np.where(turns.after == FIRST, requests.arrival_ps, FIRST)
-        next_turn = np.full(len(requests), FIRST, np.int64)
+        next_turn = np.full(len(requests), FIRST, np.int32)
         waiting = np.flatnonzero(turns.after >= 0)
         next_turn[turns.after[waiting]] = waiting
         self.next_turn, self.think_ps = numbers_of(next_turn), numbers_of(turns.think_ps)

@@ -315,7 +315,7 @@ def new(
 
     money = {"budget": amount("--budget", budget), "currency": currency.upper(), "bill": amount("--from-bill", from_bill)}
     volume = {"users": amount("--users", users), "requests_per_user": amount("--requests-per-user", requests_per_user)}
-    lengths = {"input_tokens": amount("--input-tokens", input_tokens, 1e7), "output_tokens": amount("--output-tokens", output_tokens, 1e7)}
+    lengths = {"input_tokens": amount("--input-tokens", input_tokens, 2e5), "output_tokens": amount("--output-tokens", output_tokens, 2e5)}
     promise = {"ttft_s": amount("--ttft", ttft, 86400), "tpot_s": amount("--tpot", tpot, 86400)}
     answers = Answers(name, models=tuple(model or ()), mix=mix, **money, **volume, **lengths, **promise)  # type: ignore[arg-type]
     made = new_scenario(answers, out or Path(f"{name}.yaml"), load_catalog(), from_log, force, tell)

@@ -37,7 +37,7 @@ def named_model(name: str, catalog: Catalog) -> str:
     if found is None:
         models = {*catalog.models, *(relay.model for relay in catalog.relays.values())}
         raise InputError(f"--model {shown(name)} is no model of the catalogue, and no relay serves it; {nearest(name, models)}")
-    if found in catalog.models and catalog.models[found].kind == "embedding" or found in _embeddings(catalog):
+    if (found in catalog.models and catalog.models[found].kind == "embedding") or found in _embeddings(catalog):
         raise InputError(f"--model {found} makes embeddings, `new` writes classes that answer; start from scenarios/rag_search.yaml")
     return found
 

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 
 from optimize.money.units import credit_discount
+from optimize.relay_facts import claim_flags, official, physics_flags
 from sim.catalog.records import Catalog, Offer, Relay, Source
 from sim.scenario.records import Scenario
 
 STALE_DAYS = 90
-LEAST_TTFT_S = 0.05  # sellers claim less; the best median ever measured on these endpoints is 0.2 s
-BEST_TTFT_S = 0.2
 SAME = 0.005  # relative difference below which two prices are one
 DEEP_DISCOUNT = 0.7
 CONTRACTED = ("contract", "quote")
@@ -79,7 +78,8 @@ def price_book(scenario: Scenario, used: Iterable[str]) -> PriceBook:
             warnings += retirement_warnings(relay, scenario.catalog, on, end)
     warnings += stale_warnings(prices)
     order = sorted(prices, key=lambda price: not price.used)
-    return PriceBook(on, tuple(order), tuple(dict.fromkeys(warnings)))
+    told = sorted(dict.fromkeys(warnings), key=lambda text: text.partition(":")[0] not in bought)
+    return PriceBook(on, tuple(order), tuple(told))
 
 
 def start_of(scenario: Scenario) -> date:
@@ -139,12 +139,12 @@ def offer_warnings(offer: Offer, catalog: Catalog) -> list[str]:
 
 
 def reference(relay: Relay, catalog: Catalog) -> Relay | None:
-    """The list row to hold a price against: the catalogue's row of that name, else the dearest list row of the model (its maker's)."""
+    """The list row to hold a price against: the catalogue's row of that name, else its maker's, else the dearest list row of the model."""
     row = catalog.relays.get(relay.id)
     if row is not None and row.grade == "list":
         return row
-    rows = [each for each in catalog.relays.values() if each.model == relay.model and each.grade == "list" and each.id != relay.id]
-    return max(rows, key=lambda each: (each.usd_per_mtok_output, each.id), default=None)
+    others = [each for each in catalog.relays.values() if each.model == relay.model and each.grade == "list" and each.id != relay.id]
+    return official(relay, others) or max(others, key=lambda each: (each.usd_per_mtok_output, each.id), default=None)
 
 
 def relay_prices(relay: Relay, catalog: Catalog, used: bool, on: date) -> list[Price]:
@@ -173,31 +173,26 @@ def _equal(a: float, b: float) -> bool:
 
 
 def claim_warnings(relay: Relay, catalog: Catalog) -> list[str]:
-    """What a claimed or quoted price, or a claimed latency, contradicts."""
-    words = []
-    if relay.ttft_p50_s < LEAST_TTFT_S:
-        words.append(
-            f"{relay.id}: a first token after {relay.ttft_p50_s * 1000:.0f} ms is not credible; "
-            f"the best measured is {BEST_TTFT_S * 1000:.0f} ms"
-        )
+    """What a claim contradicts; and what looks wrong in a price that the scenario itself quotes."""
+    if relay.grade == "claimed":
+        return [f"{relay.id}: {flag}" for flag in claim_flags(relay, catalog)]
     beside = reference(relay, catalog)
+    if relay.grade == "list" and (beside is None or _prices(beside) == _prices(relay)):
+        return []
+    words = [f"{relay.id}: {flag}" for flag in physics_flags(relay)]
     if beside is None or _prices(beside) == _prices(relay):
         return words
-    name, given = f"{relay.id} ({relay.grade})", relay.usd_per_mtok_input
+    given = relay.usd_per_mtok_input
     if _equal(given, beside.usd_per_mtok_output) and not _equal(given, beside.usd_per_mtok_input):
         words.append(
-            f"{name}: its input price ${given:g} is the list price of output at {beside.id}; "
+            f"{relay.id}: its input price ${given:g} is the list price of output at {beside.id}; "
             f"input lists at ${beside.usd_per_mtok_input:g} there"
         )
     sides = ((given, beside.usd_per_mtok_input, "input"), (relay.usd_per_mtok_output, beside.usd_per_mtok_output, "output"))
     for own, listed, side in sides:
         if listed > 0 and 1 - own / listed >= DEEP_DISCOUNT:
-            words.append(
-                f"{name}: {side} at ${own:g} is {1 - own / listed:.0%} below the list price ${listed:g} "
-                f"of {beside.id}{_rate(relay, catalog)}"
-            )
-        elif relay.grade == "claimed" and own > listed * (1 + SAME):
-            words.append(f"{name}: {side} at ${own:g} is above the list price ${listed:g} of {beside.id}: it saves nothing")
+            off = f"{1 - own / listed:.0%} below the list price ${listed:g} of {beside.id}"
+            words.append(f"{relay.id}: {side} at ${own:g} is {off}{_rate(relay, catalog)}")
     return words
 
 

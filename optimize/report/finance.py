@@ -37,6 +37,12 @@ class Money:
         self.prices: PriceBook = price_book(plan.scenario, {charge.source for charge in self.charges})
         self.own: tuple[OwnOrRent, ...] = own_or_rent(plan)
 
+    def fresh_warnings(self) -> list[str]:
+        """Warnings of the price book that the plan does not give itself: a retirement is told once."""
+        told = {text.partition(" on ")[0] for text in self.plan.warnings if " retires on " in text}
+        found = self.prices.warnings
+        return [text for text in found if text not in self.plan.warnings and text.partition(" on ")[0] not in told]
+
     def units(self, usd: float | None) -> float | None:
         """An amount in the scenario's currency, to the cent; None where it is not finite."""
         return None if usd is None or not math.isfinite(usd) else round(cents_of(self.plan, usd)) / 100

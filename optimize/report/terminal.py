@@ -16,6 +16,7 @@ from rich.text import Text
 from optimize.records import Plan
 from optimize.report import grid, tables, uncertainty
 from optimize.report.bill import Bill, bill_of, cents_of
+from optimize.report.finance import Money
 from optimize.report.words import STATUS_WORDS, bounds, count, duration, headline, percent, pool_label, promise
 
 WIDTH = 110
@@ -228,6 +229,9 @@ def _alternatives(console: Console, plan: Plan, bill: Bill) -> None:
 
 def _lists(console: Console, plan: Plan, bill: Bill) -> None:
     """What binds, flips, the demand band, what was dropped, warnings, assumptions, and how it was solved."""
+    money = Money(plan)
+    warned = money.fresh_warnings()
+    rest = [f"and {len(warned) - LISTED} more: `finance.price_warnings` in plan.json"] if warned[LISTED:] else []
     dropped = [f"{d.name}: {d.reason}" for d in plan.dropped]
     more = len(dropped) - LISTED
     listed = dropped[:LISTED] + ([f"and {more} more: `dropped` in plan.json"] if more > 0 else [])
@@ -243,7 +247,9 @@ def _lists(console: Console, plan: Plan, bill: Bill) -> None:
         ("Where the answer flips", flips),
         ("If demand is another", band),
         (f"Dropped candidates ({len(dropped)})", listed),
+        ("Own or rent", [f"{_label(plan, row.pool)}: {row.sentence}" for row in money.own]),
         ("Warnings", list(plan.warnings)),
+        ("Price book", warned[:LISTED] + rest),
         ("Assumptions", list(plan.assumptions)),
         ("Solver", [solver, *(f"{key}: {value}" for key, value in sorted(plan.extra.items()))]),
     ):

@@ -12,8 +12,10 @@ from sim.catalog.records import Catalog, Offer, Relay, Source
 from sim.scenario.records import Finance, Scenario
 from tests.optimize.report import plan_fixture
 
-LISTED = replace(plan_fixture.relay("openai.gpt-4.1", "gpt-4.1", 2.0, 8.0, 0.5), source=Source("price file", "2026-11"), negotiable=True)
-CLAIM = replace(LISTED, id="relay.gpt-4.1", usd_per_mtok_input=8.0, grade="claimed")
+LISTED = replace(
+    plan_fixture.relay("openai.gpt-4.1", "gpt-4.1", 2.0, 8.0, 0.5), source=Source("price file", "2026-11"), negotiable=True, maker="openai"
+)
+CLAIM = replace(LISTED, id="relay.gpt-4.1", vendor="relay", usd_per_mtok_input=8.0, grade="claimed", maker="")
 HOST = Offer("aws.g6e.xlarge", "aws", "l40s", 1, 1.86, "on_demand", Source("price list", "2026-05-06"))
 
 
@@ -32,25 +34,23 @@ def test_a_claimed_price_stands_beside_the_list_price() -> None:
     assert first.reference == "openai.gpt-4.1"
 
 
-def test_an_input_price_that_is_the_official_output_price_is_said() -> None:
-    (said,) = [w for w in book(CLAIM).warnings if "is the list price of output" in w]
-    assert "relay.gpt-4.1 (claimed)" in said and "input lists at $2 there" in said
+@pytest.mark.parametrize("grade", ["claimed", "quote"])
+def test_an_input_price_that_is_the_official_output_price_is_said(grade: str) -> None:
+    (said,) = [w for w in book(replace(CLAIM, grade=grade)).warnings if "output" in w]
+    assert said.startswith("relay.gpt-4.1: its input price $8 is the ") and "$2" in said
 
 
-def test_a_claim_above_the_list_saves_nothing() -> None:
-    assert any("above the list price $2" in w for w in book(CLAIM).warnings)
-
-
-def test_85_percent_off_is_traced_to_the_credit_rate_where_it_is_known() -> None:
-    cheap = replace(CLAIM, usd_per_mtok_input=0.3, usd_per_mtok_output=1.2)
+def test_a_deep_discount_is_traced_to_the_credit_rate_where_it_is_known() -> None:
+    cheap = replace(CLAIM, grade="quote", usd_per_mtok_input=0.3, usd_per_mtok_output=1.2)
     assert any("85% below" in w and "ask what one dollar of credit costs" in w for w in book(cheap).warnings)
     yuan = replace(cheap, billing_currency="CNY", credit_per_unit=1.0)
     assert any("85.0% of that is the seller's credit rate" in w for w in book(yuan).warnings)
+    assert any("by exchange rate alone" in w for w in book(replace(yuan, grade="claimed")).warnings)
 
 
 def test_a_first_token_below_50_ms_is_not_believed() -> None:
-    assert any("49 ms is not credible" in w for w in book(replace(LISTED, ttft_p50_s=0.049)).warnings)
-    assert book(replace(LISTED, ttft_p50_s=0.05)).warnings == ()
+    assert any("first token after 0.049 s" in w for w in book(replace(CLAIM, ttft_p50_s=0.049)).warnings)
+    assert book(LISTED).warnings == ()
 
 
 @pytest.mark.parametrize(("source", "stale"), [("2026-09-01", False), ("2026-08-31", True), ("2026-08", True), ("2026", True)])

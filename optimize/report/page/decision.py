@@ -31,7 +31,7 @@ def decision(plan: Plan, money: Money) -> str:
         _tile("Own or rent", bullets([f"{row.pool}: {row.sentence}" for row in money.own]) or "<p>this plan rents no hosts</p>"),
         _tile(f"The next {len(money.horizon.months)} months", ahead(money)),
     ]
-    warnings = [*plan.warnings, *money.prices.warnings]
+    warnings = list(dict.fromkeys([*plan.warnings, *money.fresh_warnings()]))
     if warnings:
         more = len(warnings) - WARNINGS
         shown = warnings[:WARNINGS] + ([f"and {more} more below"] if more > 0 else [])

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from optimize.explain import relay_need
+from optimize.explain.binding import relay_need
 from optimize.market import known_all
 from optimize.records import Alternative, RelayTerms
 from optimize.search import Market, Restriction, Settled, settle

@@ -10,7 +10,9 @@ import numpy as np
 
 from optimize.alternatives import alternatives, unserved_note
 from optimize.candidates import candidates, offer_drops
-from optimize.explain import binding, demand_band, flips
+from optimize.explain.binding import binding
+from optimize.explain.demand_band import demand_band
+from optimize.explain.flips import flips
 from optimize.loads import class_loads
 from optimize.market import pool_states, slo_rows
 from optimize.measured import measured_terms

@@ -1,62 +1,17 @@
-"""Why this plan: what binds, where the answer flips, and what it costs if demand is not what was assumed."""
+"""Prices and limits at which the answer changes kind."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import replace
 
-import numpy as np
-
+from optimize.explain.binding import relay_need
 from optimize.program.solve import solve
-from optimize.records import Flip, PoolTerms, ProgramInput, ProgramSolution
-from optimize.search import Market, Restriction, Settled, settle
-from sim.scenario.records import SyntheticTraffic
+from optimize.records import Flip, ProgramInput, ProgramSolution
+from optimize.search import Market, Restriction, Settled
 
 PRICE_RANGE = (0.25, 4.0)
 PRICE_STEPS = 6
-
-
-def relay_need(problem: ProgramInput, solution: ProgramSolution, a: int) -> tuple[float, float]:
-    """(requests, tokens) per minute that the plan sends to relay `a` in its peak minute."""
-    rate = solution.relay_flow[a] * problem.demand.peak_factor * 60
-    return float(rate.sum(axis=0).max()), float((problem.relays[a].tokens_per_request @ rate).max())
-
-
-def binding(market: Market, settled: Settled) -> tuple[str, ...]:
-    """Constraints that hold with (almost) no slack, in words."""
-    problem, solution = settled.problem, settled.solution
-    words = []
-    if problem.budget_usd <= 0:
-        words.append("budget: there is none")
-    elif solution.cost_usd >= 0.98 * problem.budget_usd:
-        words.append(f"budget: {solution.cost_usd / problem.budget_usd:.1%} of it is spent")
-    for p, terms in enumerate(problem.pools):
-        words += pool_words(terms, solution, p, problem)
-    for a, relay in enumerate(problem.relays):
-        rpm, tpm = relay_need(problem, solution, a)
-        if rpm <= 0:
-            continue
-        for need, limit, unit in ((rpm, relay.relay.rpm, "RPM"), (tpm, relay.relay.tpm, "TPM")):
-            if limit and need > 0.95 * limit:
-                state = "binds" if relay.hard_limits else "must be raised"
-                words.append(f"{relay.relay.id}: peak minute needs {need:,.0f} {unit} of {limit:,.0f}: the limit {state}")
-    return tuple(words)
-
-
-def pool_words(terms: PoolTerms, solution: ProgramSolution, p: int, problem: ProgramInput) -> list[str]:
-    """What binds in one pool: its capacity at its fullest hour, and its stock."""
-    hosts = solution.hosts[p]
-    if not hosts.any():
-        return []
-    load = np.where(np.isfinite(terms.levels[0].load), terms.levels[0].load, 0.0) @ solution.pool_flow[p]
-    room = np.maximum(terms.slope * hosts * terms.option.replicas_per_host - terms.intercept, 1e-9)
-    share = np.where(hosts > 0, load / room, 0.0)
-    t = int(np.argmax(share))
-    words = [f"{terms.option.id}: {share[t]:.0%} of measured capacity at {problem.demand.slices[t]}"] if share[t] > 0.95 else []
-    stock = terms.option.offer.stock
-    if stock is not None and hosts.max() >= stock:
-        words.append(f"{terms.option.offer.id}: all {stock} in stock are used")
-    return words
 
 
 def limit_flips(market: Market, settled: Settled) -> list[Flip]:
@@ -137,18 +92,3 @@ def flip_gpus(settled: Settled, market: Market) -> list[str]:
         )
     main = [gpu for gpu, usd in sorted(spent.items(), key=lambda item: (-item[1], item[0])) if usd > 0][:1]
     return list(dict.fromkeys([*main, *(["h100"] if "h100" in spent else [])]))
-
-
-def demand_band(market: Market, settled: Settled) -> tuple[tuple[float, float], ...]:
-    """Monthly cost at the ends of the plausible band of requests per user-day, re-planned; empty without a band."""
-    traffic, band = market.scenario.traffic, market.scenario.requests_per_user_band
-    if not isinstance(traffic, SyntheticTraffic) or band is None:
-        return ()
-    today = traffic.conversations_per_user * traffic.turns_per_conversation
-    answer = []
-    for requests_per_user in band:
-        market.tell(f"demand band: {requests_per_user:g} requests per user-day")
-        scaled = replace(market.demand, mean_rps=market.demand.mean_rps * (requests_per_user / today))
-        again = settle(market, Restriction(f"{requests_per_user:g} requests per user-day", budget_usd=math.inf, demand=scaled, gap=0.01, rough=True), 2)
-        answer.append((float(requests_per_user), again.solution.cost_usd))
-    return (answer[0], (today, settled.solution.cost_usd), answer[-1])

@@ -10,9 +10,12 @@ from optimize.growth import Scaled, requests_of, scaling
 from optimize.money.capital import drifted, npv_usd, payback_months
 from optimize.money.extras import after_credits_usd
 from optimize.money.ownership import values_of
+from optimize.money.rent import reservation_usd
 from optimize.pricebook import month_after, start_of
 from optimize.records import Plan
 from optimize.strategies import Strategy, all_api
+
+TERM_MONTHS = {"reserved_1y": 12, "reserved_3y": 36}
 
 
 @dataclass(frozen=True)
@@ -100,7 +103,7 @@ def _next_hosts(plan: Plan, months: Sequence[Month]) -> tuple[tuple[str, str, in
 
 def _notes(plan: Plan, months: Sequence[Month]) -> tuple[str, ...]:
     """What stops the plan from growing as it is, and what the months do not contain."""
-    notes = []
+    notes = _commitments(plan, len(months))
     for name in dict.fromkeys(name for month in months for name in month.short):
         since = next(month.label for month in months if name in month.short)
         notes.append(f"{name}: its stock does not suffice from {since} on; the months are priced as if it did")
@@ -114,3 +117,20 @@ def _notes(plan: Plan, months: Sequence[Month]) -> tuple[str, ...]:
     if any(abs(month.demand - 1) > 1e-9 for month in months):
         notes.append("Routing stays as it is while demand grows; a plan made for the new demand may be cheaper.")
     return tuple(notes)
+
+
+def _commitments(plan: Plan, horizon_months: int) -> list[str]:
+    """What reservations owe, and what is still outstanding when the horizon ends; a term that ends is taken to be renewed."""
+    words = []
+    for p, terms in enumerate(plan.program.pools):
+        offer, hosts = terms.option.offer, int(plan.solution.billed[p].max(initial=0))
+        term = TERM_MONTHS.get(offer.term)
+        if term is None or not hosts:
+            continue
+        owed = reservation_usd(hosts, offer.usd_per_hour, term, 0)[1]
+        used = (horizon_months - 1) % term + 1
+        left = reservation_usd(hosts, offer.usd_per_hour, term, used)[1]
+        words.append(
+            f"{offer.id} ({offer.term}): ${owed:,.0f} are owed per term, used or not; ${left:,.0f} are outstanding after the horizon"
+        )
+    return words

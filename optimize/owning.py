@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 from optimize.growth import load_share
 from optimize.money.assumptions import finance_facts
-from optimize.money.ownership import OwnedMonth, OwnHost, owned_month, values_of, verdict
+from optimize.money.capital import payback_months
+from optimize.money.extras import double_running_usd
+from optimize.money.ownership import OwnedMonth, OwnHost, Values, known, owned_month, values_of, verdict
 from optimize.money.rent import hosts_usd
 from optimize.records import Plan, PoolTerms
 
@@ -24,6 +26,8 @@ class OwnOrRent:
     month: OwnedMonth | None
     load_share: float
     sentence: str
+    once_usd: float | None = None  # rent while own hosts are on their way and while both run; None: lead time or overlap is open
+    payback_months: float | None = None  # of purchase and `once_usd`, open parts left out; None: not within the hardware's life
 
 
 def own_or_rent(plan: Plan) -> tuple[OwnOrRent, ...]:
@@ -46,7 +50,18 @@ def _row(plan: Plan, p: int, rent_usd: float, share: float) -> OwnOrRent:
     if staff.value is not None:
         values |= {"staff_usd_per_month": type(staff)(**{**vars(staff), "value": staff.value * share})}
     month = owned_month(host, int(plan.solution.billed[p].max()), load, values)
-    return OwnOrRent(terms.option.id, gpu, rent_usd, host, month, load, verdict(rent_usd, month))
+    once = _double_running(rent_usd, values)
+    words = verdict(rent_usd, month) + ("" if once is None else f"; ${once:,.0f} once for rent that runs on meanwhile")
+    running = sum(line.usd for line in month.lines if line.name != "capital")
+    life = int(known(values, "life_months"))
+    back = payback_months(month.purchase_usd + (once or 0.0), [rent_usd - running] * life) if rent_usd > running else None
+    return OwnOrRent(terms.option.id, gpu, rent_usd, host, month, load, words, once, back)
+
+
+def _double_running(rent_usd: float, values: Values) -> float | None:
+    """Rent of the lead time and the overlap; None while either is open."""
+    lead, overlap = values["lead_time_months"].value, values["overlap_months"].value
+    return None if lead is None or overlap is None else double_running_usd(rent_usd, lead, overlap)
 
 
 def own_host(plan: Plan, terms: PoolTerms) -> OwnHost | None:

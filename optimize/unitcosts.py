@@ -7,12 +7,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from optimize.growth import billed_share, load_share, requests_of, tokens_per_month
+from optimize.money.assumptions import finance_facts
+from optimize.money.extras import answer_gigabytes, egress_usd, once_per_year_usd
 from optimize.money.ownership import known, values_of
 from optimize.money.power import host_draw_w, joule_per_answer
 from optimize.money.units import HOUR_S, MTOK
 from optimize.owning import own_host
 from optimize.records import Plan
 from sim.scenario.records import SyntheticTraffic
+
+BESIDE = "(not in the bill)"
 
 
 @dataclass(frozen=True)
@@ -50,7 +54,23 @@ def unit_costs(plan: Plan, total_usd: float) -> tuple[UnitCost, ...]:
     for p, terms in enumerate(plan.program.pools):
         if plan.solution.billed[p].any():
             rows += _pool_rows(plan, p, terms.option.id)
-    return tuple(rows)
+    return (*rows, *_beside(plan, total_usd))
+
+
+def _beside(plan: Plan, total_usd: float) -> list[UnitCost]:
+    """What the bill does not hold but the scenario lets one price: egress of own pools' answers, and a one-off training."""
+    finance, rows = plan.scenario.finance, []
+    size = values_of(finance)["egress_bytes_per_output_token"].value
+    if finance.egress_provider is not None and size is not None:
+        tokens = float((plan.solution.pool_flow.sum(axis=0) @ plan.demand.weight_h * HOUR_S) @ plan.demand.output_tokens)
+        sent = answer_gigabytes(tokens, size)
+        usd = egress_usd(sent, finance_facts().egress[finance.egress_provider])
+        how = f"{sent:,.1f} GB of answers from pools at {finance.egress_provider}; not in the bill"
+        rows.append(_money("egress a month", "month", how, usd, 1.0, BESIDE))
+    if finance.training_usd:
+        share = once_per_year_usd(finance.training_usd, total_usd)
+        rows.append(UnitCost("training / a year of serving", "ratio", "one-off cost / twelve months of this bill", value=share))
+    return rows
 
 
 def _pool_rows(plan: Plan, p: int, name: str) -> list[UnitCost]:

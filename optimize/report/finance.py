@@ -140,11 +140,12 @@ def own_rows(money: Money) -> Rows:
     for row in money.own:
         rent, month = u(row.rent_usd), row.month
         if month is None:
-            rows.append((row.pool, None, rent, None, None, "", None, None, row.sentence))
+            rows.append((row.pool, None, rent, None, None, "", None, None, None, None, row.sentence))
             continue
         known, left = u(month.known_usd), u(row.rent_usd - month.known_usd)
         bought = (u(month.book_usd), u(month.purchase_usd))
-        rows.append((row.pool, month.hosts, rent, known, left, ", ".join(month.open), *bought, row.sentence))
+        more = (u(row.once_usd), row.payback_months)
+        rows.append((row.pool, month.hosts, rent, known, left, ", ".join(month.open), *bought, *more, row.sentence))
     return tuple(rows)
 
 

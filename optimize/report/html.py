@@ -7,8 +7,8 @@ from html import escape
 from typing import Any
 
 from optimize.records import Plan
-from optimize.report import charts, grid, tables
-from optimize.report.bill import Bill
+from optimize.report import charts, grid, tables, uncertainty
+from optimize.report.bill import Bill, cents_of
 from optimize.report.columns import Table
 from optimize.report.figures import Figure, figures
 from optimize.report.finance import Money, finance_tables
@@ -54,6 +54,7 @@ def _proof_parts(plan: Plan, bill: Bill, by_name: Mapping[str, Table], drawn: Ma
     return [
         section("Cost by line", picture(drawn.get("cost")), table_html(by_name["cost"], bill), dim(bounds(plan, bill))),
         section(LATENCY, picture(drawn.get("promises")), table_html(by_name["slo"], bill), _proof(plan)),
+        section("How far to trust it", _trust(plan, bill)),
         section("Capacity against demand by hour", picture(drawn.get("hours")), _legend(plan), _grid(plan)),
         section("Fleet", table_html(by_name["fleet"], bill)),
         section("Relays", table_html(by_name["relays"], bill)),
@@ -111,6 +112,19 @@ def _legend(plan: Plan) -> str:
     keys = (f'<span class=key style="background:{colour}"></span>{escape(name)}' for colour, name in charts.hours_legend(plan))
     words = "; full line: demand, dashed: what the fleet could carry at this mix" if tables.used_pools(plan) else "; line: demand"
     return f"<p class=dim>{''.join(keys)}{words}</p>"
+
+
+def _trust(plan: Plan, bill: Bill) -> str:
+    """Errors of the step cost by pool, what they do to the verdict, and the pilot that would settle it."""
+    found = plan.uncertainty
+    if found is None or not found.pools:
+        return ""
+    heads = "".join(f"<th scope=col>{escape(name)}</th>" for name in uncertainty.COLUMNS)
+    rows = "".join("<tr>" + "".join(f"<td>{escape(text)}</td>" for text in row) + "</tr>" for row in uncertainty.error_rows(found))
+    table = f"<div class=scroll tabindex=0><table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>"
+    margin = None if found.safety_usd is None else bill.money(cents_of(plan, found.safety_usd))
+    words = dim("Error on measurements not seen, median / 90th percentile.")
+    return table + words + bullets(uncertainty.sentences(found, margin))
 
 
 def _proof(plan: Plan) -> str:

@@ -12,6 +12,7 @@ from sim.probe import records
 from sim.probe.caps import CapReached, Ledger
 from sim.probe.records import Attempt, Patience, Prompt, Reply
 
+GONE = 20  # attempts in a row without a connection after which nobody is expected to answer
 Call = Callable[[Prompt], Awaitable[Reply]]
 
 
@@ -26,6 +27,7 @@ class Sender:
         self.began = time.perf_counter()
         self.stopped = ""  # why nothing more is sent
         self.refused = False  # the endpoint takes no request of this kind
+        self._unreachable = 0  # attempts in a row that found nobody
         self._next = 0
         self._answered = False
 
@@ -47,6 +49,9 @@ class Sender:
             self.arrivals.setdefault(request, self.now() if due_s is None else due_s)
             attempt = await self._attempt(request, number, level, prompt, reserved)
             outcome = attempt.reply.outcome
+            self._unreachable = self._unreachable + 1 if outcome == records.CONNECTION else 0
+            if self._unreachable >= GONE:
+                self.stopped = self.stopped or f"{GONE} connections in a row failed: {attempt.reply.note}"
             if outcome == records.OK:
                 self._answered = True
                 return True

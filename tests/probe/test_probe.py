@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import signal
+import subprocess
+import sys
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,6 +21,7 @@ from sim.probe.run import probe
 from sim.probe.summary import summary
 from tests.probe.server import Answer, Bucket, Json, Server, serving
 
+ROOT = Path(__file__).resolve().parents[2]
 QUICK = Patience(connect_s=2, read_s=2, total_s=4, attempts=3, base_s=0.01, max_wait_s=0.02)
 
 
@@ -233,3 +239,28 @@ def test_every_problem_of_a_setup_is_told_at_once() -> None:
     with pytest.raises(InputError) as told:
         probe(bad, "none", quiet)
     assert len(told.value.problems) == 4 and "secret" not in str(told.value)
+
+
+def test_a_server_that_goes_away_ends_the_probe_instead_of_wearing_out_its_caps() -> None:
+    gone = Answer(raw=b"")
+    with serving(lambda n, _: Answer() if n < 10 else gone) as server:
+        found = run(server, load=Load(concurrency=(2,), requests_per_level=500))
+    assert found.stopped.startswith("20 connections in a row failed") and len(server.seen) <= 32
+    assert summary(found)["requests"]["ok"] == 10
+
+
+def test_ctrl_c_keeps_what_was_measured(tmp_path: Path) -> None:
+    """As a person would: the signal comes in the middle; files are there, JSON is whole, exit code 130."""
+    with serving(lambda n, _: Answer(ttft_s=0.02)) as server:
+        words = [sys.executable, str(ROOT / "cli.py"), "probe", server.url, "--model", "m", "--requests", "5000", "--max-requests", "9000"]
+        words += ["--concurrency", "2", "--mix", "30/3", "--out", str(tmp_path), "--json"]
+        process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        deadline = time.monotonic() + 30
+        while len(server.seen) < 20 and time.monotonic() < deadline:
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+    assert process.returncode == 130 and "Traceback" not in err
+    said = json.loads(out)
+    assert said["stopped"] == "interrupted" and 15 <= said["requests"]["ok"] < 5000
+    assert {path.name for path in tmp_path.iterdir()} == {"probe.json", "requests.csv", "attempts.csv", "relay.yaml"}

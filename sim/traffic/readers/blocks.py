@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import dataclass, field
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ class _Rows:
     hashes: list[list[int]] = field(default_factory=list)
     dropped: Counter[str] = field(default_factory=Counter)
     first_line: dict[str, int] = field(default_factory=dict)
-    chats: dict[object, int] = field(default_factory=dict)
+    chats: dict[str, int] = field(default_factory=dict)
     bailian: bool = False
 
     def drop(self, reason: str, line: int) -> None:
@@ -41,8 +42,8 @@ class _Rows:
         if "chat_id" not in row:
             return -1
         self.bailian = True
-        parent = self.chats.get(row.get("parent_chat_id"), len(self.chats))
-        return self.chats.setdefault(row["chat_id"], parent)
+        parent = self.chats.get(str(row.get("parent_chat_id")), len(self.chats))
+        return self.chats.setdefault(str(row["chat_id"]), parent)
 
 
 def read_blocks(path: Path) -> tuple[str, Raw, Counter[str], dict[str, int]]:
@@ -78,12 +79,28 @@ def _add(path: Path, rows: _Rows, row: dict[str, Any] | None, line: int) -> None
     time, inputs, outputs = (_number(row.get(key)) for key in KEYS)
     hashes = row.get("hash_ids")
     rows.values.append((time, inputs, outputs, rows.chat(row)))
-    rows.hashes.append(hashes if isinstance(hashes, list) else [])
+    rows.hashes.append(plain_hashes(hashes))
     rows.lines.append(line)
 
 
+def plain_hashes(hashes: object) -> list[int]:
+    """The numbers of a list of block hashes up to the first entry that is none: what stands behind it is no known prefix.
+
+    >>> plain_hashes([3, 4, None, 5]), plain_hashes("x")
+    ([3, 4], [])
+    """
+    if not isinstance(hashes, list):
+        return []
+    return list(takewhile(lambda each: isinstance(each, int), hashes))
+
+
 def _number(value: object) -> float:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else math.nan
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return math.nan
+    try:
+        return float(value)
+    except OverflowError:  # more digits than a float holds: a damaged cell
+        return math.nan
 
 
 def shared_blocks(hashes: list[list[int]]) -> np.typing.NDArray[np.float64]:

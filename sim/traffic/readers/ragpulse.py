@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from sim.errors import InputError
+from sim.traffic.readers.blocks import plain_hashes
 from sim.traffic.readers.files import open_log
 from sim.traffic.readers.json_rows import Row, object_table
 from sim.traffic.readers.records import Floats, Raw
@@ -34,14 +35,14 @@ def is_row(row: dict[str, Any]) -> bool:
 
 def read_rows(path: Path, objects: Iterator[Row]) -> tuple[Table, Raw]:
     """Rows of the trace; prefix_tokens: leading chunks that an earlier row had in the same place, as an unlimited cache finds them."""
-    chunks: list[list[Any]] = []
+    chunks: list[list[int]] = []
 
     def noted() -> Iterator[Row]:
         for line, row in objects:
             if row:
                 parts = row.get("hash_ids")
-                listed = [each for each in parts.values() if isinstance(each, list)] if isinstance(parts, dict) else []
-                chunks.append([chunk for part in listed for chunk in part])
+                listed = list(parts.values()) if isinstance(parts, dict) else []
+                chunks.append([chunk for part in listed for chunk in plain_hashes(part)])
             yield line, row
 
     table = object_table(LAYOUT, noted())

@@ -390,7 +390,7 @@ def probe(
     raise typer.Exit(ask.exit_code(said))
 
 
-@app.command(epilog="Example: python cli.py compare results/a results/b  (each written by `optimize --out`)")
+@app.command(epilog="Example: python cli.py compare a b, after: optimize scenarios/melange.yaml --out a, and with another --set --out b")
 def compare(
     plans: Annotated[list[Path], typer.Argument(metavar="PLAN...", help="plan.json files or results folders; the first is compared with.")],
     actual: Annotated[Path | None, typer.Option("--actual", metavar="FILE", help="An invoice: FOCUS CSV or a usage export.")] = None,
@@ -411,7 +411,7 @@ def compare(
         print(render_comparison(found), end="")
 
 
-@app.command(epilog="Example: python cli.py rerun results/a  (written by `optimize --out results/a`)")
+@app.command(epilog="Example: python cli.py rerun a, after: python cli.py optimize scenarios/melange.yaml --out a")
 def rerun(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Results folder of `optimize --out DIR`.")],
     as_json: AsJson = False,

@@ -39,7 +39,7 @@ COST_KEYS = ["currency", "per_month", "lines", "lower_bound_per_month", "fluid_b
 FLEET_KEYS = ["offer", "gpu", "model", "weights", "tensor_parallel", "term", "replicas", "cost_per_month"]
 CLASS_KEYS = ["name", "requests_per_month", "served_by", "slo"]
 SLO_KEYS = ["metric", "quantile", "limit_s", "simulated_s", "ci95_s", "hour", "met"]
-COMMANDS = ("optimize", "simulate", "catalog", "validate")
+COMMANDS = ("optimize", "simulate", "catalog", "validate", "compare", "rerun")
 
 
 class Ran:
@@ -371,3 +371,33 @@ def test_torn_measurements_are_refused(run: Terminal, tmp_path: Path) -> None:
     shutil.copytree(ROOT / "scenarios", tmp_path / "scenarios")
     (tmp_path / "scenarios" / "melange_capacity.csv").write_text("offer,class,rate_rps\nA10G,small-short\nA10G,none,x\n", encoding="utf-8")
     refused(run("optimize", str(tmp_path / "scenarios" / "melange.yaml")), "melange_capacity.csv:2", "melange_capacity.csv:3")
+
+
+# --- compare, rerun
+
+
+def test_saved_plans_are_compared_and_made_again(run: Terminal, tmp_path: Path) -> None:
+    first, second = tmp_path / "a", tmp_path / "b"
+    assert run("optimize", MELANGE, "--out", str(first)).code == 0
+    assert run("optimize", MELANGE, "--out", str(second), "--set", "candidates.offers.A10G.usd_per_hour=1.2").code == 0
+    found = run("compare", str(first), str(second), "--json").json()
+    steps = {step["name"]: step["amount"] for step in found["bridges"][0]["steps"]}
+    assert round(100 * sum(steps.values())) == round(100 * (found["bridges"][0]["after"] - found["bridges"][0]["before"])) != 0
+    assert run("compare", str(first), "--actual", str(first / "tables" / "focus.csv")).code == 0
+    again = run("rerun", str(second))
+    assert (again.code, again.out) == (0, "identical: the plan made again has the same bytes\n")
+
+
+def test_a_plan_that_comes_out_otherwise_ends_with_four(run: Terminal, tmp_path: Path) -> None:
+    assert run("optimize", MELANGE, "--out", str(tmp_path)).code == 0
+    plan = json.loads((tmp_path / "plan.json").read_text(encoding="utf-8"))
+    plan["cost"]["per_month"] += 1
+    (tmp_path / "plan.json").write_text(json.dumps(plan), encoding="utf-8")
+    ran = run("rerun", str(tmp_path))
+    assert ran.code == 4 and "cost.per_month" in ran.out
+
+
+def test_comparing_one_plan_or_a_scenario_is_bad_input(run: Terminal, tmp_path: Path) -> None:
+    refused(run("compare", str(tmp_path / "a")), "plan.json")
+    refused(run("compare", MELANGE, MELANGE), "melange.yaml", "optimize")
+    refused(run("rerun", str(tmp_path)), "manifest.json")

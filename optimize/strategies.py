@@ -87,12 +87,13 @@ def alternative(plan: Plan, names: Sequence[str]) -> Alternative | None:
 
 
 def best_relay(plan: Plan, c: int) -> int | None:
-    """The cheapest relay that may serve class `c` and misses none of its promises too often."""
+    """The cheapest relay that sells by the token, may serve class `c` and misses none of its promises too often."""
 
     def fits(terms: RelayTerms) -> bool:
         rows = [i for i, row in enumerate(plan.program.slos) if row.class_index == c]
         late = any(terms.miss[i] > 1 - plan.program.slos[i].quantile + 1e-9 for i in rows)
-        return bool(terms.eligible[c]) and math.isfinite(terms.usd_per_request[c]) and not late
+        by_token = terms.units is None  # calls on provisioned units cost nothing, their units do
+        return by_token and bool(terms.eligible[c]) and math.isfinite(terms.usd_per_request[c]) and not late
 
     found = [(float(terms.usd_per_request[c]), a) for a, terms in enumerate(plan.program.relays) if fits(terms)]
     return min(found)[1] if found else None

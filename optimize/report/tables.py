@@ -7,7 +7,8 @@ import math
 import numpy as np
 
 from optimize.money import HOUR_S
-from optimize.records import Plan, RelayTerms
+from optimize.money.charges import cached_tokens
+from optimize.records import Plan
 from optimize.report import columns
 from optimize.report.bill import Bill, bill_of, cents_of
 from optimize.report.columns import Table, Value
@@ -100,7 +101,7 @@ def relay_table(plan: Plan, bill: Bill) -> Table:
                 terms.relay.model,
                 float(requests.sum()),
                 float(requests @ inputs),
-                float(requests @ cached_tokens(plan, terms)),
+                float(requests @ cached_tokens(plan.program, terms)),
                 float(requests @ outputs),
                 float(flow.sum(axis=0).max() * minute),
                 float((np.nan_to_num(terms.tokens_per_request) @ flow).max() * minute),
@@ -168,20 +169,6 @@ def used_relays(plan: Plan) -> list[int]:
     least = LEAST_SHARE * float(plan.demand.mean_rps.sum())
     flow = plan.solution.relay_flow
     return [a for a in range(len(plan.program.relays)) if flow[a].sum() > least]
-
-
-def cached_tokens(plan: Plan, terms: RelayTerms) -> np.typing.NDArray[np.float64]:
-    """[classes] input tokens per request that the bill holds at the cached price: what makes price rows and bill agree."""
-    if terms.cached is not None:
-        return terms.cached
-    relay = terms.relay
-    inputs, outputs = terms.tokens(plan.demand)
-    if relay.usd_per_mtok_cached is None or relay.usd_per_mtok_cached >= relay.usd_per_mtok_input:
-        return np.zeros(len(inputs))
-    full_usd = (inputs * relay.usd_per_mtok_input + outputs * relay.usd_per_mtok_output) / 1e6
-    usd = np.where(terms.eligible, terms.usd_per_request, full_usd)
-    saved = (full_usd - usd) * 1e6 / (relay.usd_per_mtok_input - relay.usd_per_mtok_cached)
-    return np.asarray(np.clip(saved, 0.0, inputs))
 
 
 def _units(cents: float) -> float | None:

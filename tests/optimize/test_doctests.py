@@ -8,7 +8,11 @@ import importlib
 import pytest
 
 MONEY = ("assumptions", "capital", "extras", "ownership", "power", "rent", "tokens", "units", "utilisation")
-WITH_EXAMPLES = (*(f"optimize.money.{name}" for name in MONEY), "optimize.market")
+REPORT = ("bill", "grid", "plan_json", "terminal", "words", "workbook.facts", "workbook.pen")
+OTHERS = ("invoice_file", "market", "pricebook", "rerun")
+WITH_EXAMPLES = tuple(
+    f"optimize.{name}" for name in (*(f"money.{name}" for name in MONEY), *(f"report.{name}" for name in REPORT), *OTHERS)
+)
 
 
 @pytest.mark.parametrize("name", WITH_EXAMPLES)

@@ -17,7 +17,18 @@ import numpy as np
 
 from optimize.program.fluid import fluid_bound_usd
 from optimize.program.solve import solve
-from optimize.records import LoadLevel, PoolOption, PoolTerms, ProgramInput, RelayTerms, SloRow
+from optimize.records import (
+    BootTerms,
+    LoadLevel,
+    PoolOption,
+    PoolTerms,
+    ProgramInput,
+    RelayTerms,
+    SloRow,
+    SpendTier,
+    SpotTerms,
+    UnitTerms,
+)
 from sim.catalog.records import Offer, Relay, Source
 from sim.traffic.columns import Demand
 
@@ -26,7 +37,11 @@ SOURCE = Source("drawn for a benchmark", "2026-11-30")
 
 @dataclass(frozen=True)
 class Size:
-    """One market. `budget` is relative to the cost without one (inf: none); goals are largest gap and CPU seconds."""
+    """One market. `budget` is relative to the cost without one (inf: none); goals are largest gap and CPU seconds.
+
+    `levers`: starts of hosts are paid, every relay has three spend tiers. `extras`: besides, one relay sells provisioned units, a
+    quarter of the elastic offers is spot, no vendor may serve more than 40 %.
+    """
 
     name: str
     gpus: int
@@ -39,6 +54,8 @@ class Size:
     budget: float = float("inf")
     goal_gap: float = 0.03
     goal_cpu_s: float = 20.0
+    levers: bool = False
+    extras: bool = False
 
 
 @dataclass(frozen=True)
@@ -62,7 +79,11 @@ SIZES = (
     Size("million_like_monthly", 8, 2, 4, 48, 8, goal_cpu_s=8.0),
     Size("day_10_classes", 8, 4, 10, 24, 5, n_plus_one=True),
     Size("day_10_classes_budget", 8, 4, 10, 24, 5, n_plus_one=True, budget=0.95),
+    Size("day_levers", 8, 4, 10, 24, 5, n_plus_one=True, budget=1.02, levers=True),
+    Size("day_levers_tight", 8, 4, 10, 24, 5, n_plus_one=True, budget=0.97, levers=True),
+    Size("day_all", 8, 4, 10, 24, 5, n_plus_one=True, budget=1.02, levers=True, extras=True),
     Size("week_10_classes", 8, 4, 10, 168, 5, n_plus_one=True, goal_cpu_s=150.0),
+    Size("week_levers", 8, 4, 10, 168, 5, n_plus_one=True, budget=1.02, goal_cpu_s=150.0, levers=True),
 )
 
 
@@ -90,8 +111,43 @@ def market(size: Size, seed: int = 1) -> ProgramInput:
             )
             load = heavy * rng.uniform(0.10, 0.25) / price**0.9 * rng.uniform(0.8, 1.25, size.classes)
             pools += pools_of(offer, load, slos, rng)
-    return ProgramInput(
-        demand, slos, tuple(pools), relays_of(size, heavy, slos, rng), float("inf"), 1.0, size.n_plus_one, tuple(map(str, heavy))
+    relays = relays_of(size, heavy, slos, rng)
+    given = ProgramInput(demand, slos, tuple(pools), relays, float("inf"), 1.0, size.n_plus_one, tuple(map(str, heavy)))
+    given = with_levers(given) if size.levers else given
+    return with_extras(given) if size.extras else given
+
+
+def with_levers(given: ProgramInput) -> ProgramInput:
+    """The market with spend tiers, and starts that take 5 to 9 minutes."""
+    slices = len(given.demand.slices)
+    pools = []
+    for p, terms in enumerate(given.pools):
+        sold = replace(terms.option.offer, boot_s=300.0 + 60 * (p % 5))
+        pools.append(replace(terms, option=replace(terms.option, offer=sold)))
+    tiers = (SpendTier(0.0, 1.0, rpm=1000.0), SpendTier(1000.0, 0.95, rpm=3000.0), SpendTier(4000.0, 0.85, rpm=10_000.0))
+    relays = tuple(replace(terms, tiers=tiers) for terms in given.relays)
+    boot = BootTerms(tuple((t - 1) % slices for t in range(slices)), given.demand.weight_h)
+    return replace(given, pools=tuple(pools), relays=relays, boot=boot)
+
+
+def with_extras(given: ProgramInput) -> ProgramInput:
+    """The market with spot, shares of vendors and provisioned units besides."""
+    pools = []
+    for terms in given.pools:
+        sold = terms.option.offer
+        if sold.elastic and int(sold.id.rsplit(".", 1)[1]) == 3:
+            sold = replace(sold, term="spot", usd_per_hour=0.6 * sold.usd_per_hour)
+        pools.append(replace(terms, option=replace(terms.option, offer=sold)))
+    relays = [replace(terms, relay=replace(terms.relay, vendor=terms.relay.id)) for terms in given.relays]
+    units = UnitTerms(1.5, np.full(len(given.demand.mean_rps), 0.4), 5)
+    free = np.where(relays[-1].eligible, 0.0, np.inf)
+    relays[-1] = replace(relays[-1], tiers=(), usd_per_request=free, units=units, hard_limits=False)
+    return replace(
+        given,
+        pools=tuple(pools),
+        relays=tuple(relays),
+        spot=SpotTerms(0.4, 0.85),
+        vendor_shares={"*": 0.4},
     )
 
 

@@ -33,5 +33,8 @@ def build(problem: ProgramInput, view: View, routes: tuple[PoolRoute, ...]) -> M
     unit_variables(model)
     for family in FAMILIES:
         family(model)
-    model.prob.setObjective(pulp.LpAffineExpression(model.money + model.extra + model.penalty))
+    objective = dict(model.money + model.penalty)
+    for variable, usd in model.extra:  # of a variable that has a price already: PuLP would keep the last of two terms
+        objective[variable] = objective.get(variable, 0.0) + usd
+    model.prob.setObjective(pulp.LpAffineExpression(list(objective.items())))
     return model

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pulp
 
 from optimize.program.model import Model, Pair
+from optimize.program.routes import largest_share
 
 
 def capacity_rows(model: Model) -> None:
@@ -47,7 +48,7 @@ def running_rows(model: Model) -> None:
 
 
 def linking_rows(model: Model) -> None:
-    """Per switched pool p with several classes, class c and hour t: sum_j x_pjct <= on_pt.
+    """Per switched pool p with several classes, class c and hour t: sum_j x_pjct <= largest share_p on_pt (1, or what spot may carry).
 
     Implied for whole numbers; in the relaxation it keeps a shared pool from running a little for one class only.
     """
@@ -60,4 +61,5 @@ def linking_rows(model: Model) -> None:
     for (p, c, t), terms in rows.items():
         on = model.on_of(by_index[p], t)
         assert on is not None
-        model.add(f"linked_{p}_{c}_{t}", [*terms, (on, -1.0)], pulp.LpConstraintLE, 0.0)
+        most = largest_share(model.problem, by_index[p].terms.option)
+        model.add(f"linked_{p}_{c}_{t}", [*terms, (on, -most)], pulp.LpConstraintLE, 0.0)

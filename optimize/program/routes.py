@@ -66,13 +66,19 @@ def pool_route(problem: ProgramInput, p: int) -> PoolRoute | None:
     worst = np.zeros(len(demand))
     for level, classes in zip(terms.levels, served, strict=True):
         worst[list(classes)] = np.maximum(worst[list(classes)], level.load[list(classes)])
-    load = worst @ demand
+    load = worst @ demand * largest_share(problem, option)
     most = np.ceil((load + overhead) / per_host - 1e-9) + spare
     most = np.where(load > 0, most, 0)
     if stock is not None:
         most = np.minimum(most, stock)
     boot_usd = option.offer.usd_per_hour * option.offer.boot_s / HOUR_S if problem.boot is not None and option.offer.elastic else 0.0
     return PoolRoute(p, terms, per_host, overhead + spare * per_host, spare, served, most.astype(np.int64), boot_usd)
+
+
+def largest_share(problem: ProgramInput, option: PoolOption) -> float:
+    """The largest part of a class that this pool can ever carry: all, or what spot may; in reserve there is no such limit."""
+    spot = problem.spot if option.offer.term == "spot" else None
+    return 1.0 if spot is None or problem.relay_outage_reserve else spot.max_share
 
 
 def spot_availability(problem: ProgramInput, option: PoolOption) -> float:

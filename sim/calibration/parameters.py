@@ -50,6 +50,7 @@ GPU_ENGINE_PRIOR = {"step_s": 0.3, "sequence_s": 0.3}
 PCIE_PRIOR = {"allreduce_latency_s": 0.7, "allreduce_hop_s": 1.0, "allreduce_efficiency": 0.4}
 NO_PEER = ("rtx3090", "rtx4090")  # GeForce drivers let cards talk through host memory only
 GPU_LINK_PRIOR = {"allreduce_latency_s": 0.4, "allreduce_efficiency": 0.4}
+GPU_BUS_PRIOR = {"allreduce_latency_s": 0.5, "allreduce_hop_s": 0.8}  # over PCIe one box is not like another
 MIXTURE_PRIOR = {"expert_compute": 0.4, "expert_bandwidth": 0.2}
 
 
@@ -79,6 +80,7 @@ def scopes(deployment: Deployment, everything: bool = False) -> dict[tuple[str, 
         found["link", gpu.id] = GPU_LINK_PRIOR
         if gpu.link != "nvlink":
             found["pcie",] = PCIE_PRIOR
+            found["bus", gpu.id] = GPU_BUS_PRIOR
         if gpu.id in NO_PEER:
             found["no peer access",] = PCIE_PRIOR
     if deployment.model.experts > 1 or everything:

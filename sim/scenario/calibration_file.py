@@ -33,13 +33,13 @@ def read_calibration(path: FilePath, catalog: Catalog) -> tuple[CalibrationRow, 
     """The rows of `path`. Raises InputError."""
     document = read_document(path, KIND)
     problems = Problems(document)
-    for key in document.data:
-        if key not in ("sources", KIND):
-            problems.add((key,), "unknown key; write sources or calibration", of_key=True)
     listed = document.data.get(KIND)
     if not isinstance(listed, list) or not listed:
         problems.add((), "has no list `calibration` of rows; `servemix calibrate` writes one")
         raise InputError(problems.lines())
+    for key in document.data:
+        if key not in ("sources", KIND):
+            problems.add((key,), "unknown key; write sources or calibration", of_key=True)
     rows: list[CalibrationRow] = []
     for index, item in enumerate(listed):
         row = _row(problems, index, item, catalog)

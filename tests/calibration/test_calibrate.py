@@ -107,12 +107,13 @@ ROW = "gpu: l40s, engine: vllm-v1, weights: bf16, points: 1, error: {}, source: 
         (f"calibration: [{{{ROW.replace('step_s', 'step')}}}]", "step_s"),
         (f"calibration: [{{{ROW.replace('1e-3', '0')}}}]", "not above 0"),
         (f"calibration: [{{{ROW}}}, {{{ROW}}}]", "twice"),
-        ("rows: 1", "unknown key"),
+        (f"calibration: [{{{ROW}}}]\nrows: 1", "unknown key"),
+        ("rows: 1", "has no list"),
     ],
 )
 def test_a_calibration_file_that_is_none_says_where(text: str, says: str, tmp_path: Path) -> None:
     path = files.write(tmp_path, "own.yaml", text)
-    with pytest.raises(InputError, match=r"own\.yaml:1:") as caught:
+    with pytest.raises(InputError, match=r"own\.yaml:[12]:") as caught:
         with_calibration(load_catalog(), path)
     assert says in str(caught.value)
 

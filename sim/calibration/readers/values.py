@@ -18,8 +18,10 @@ def read_text(path: Path) -> str:
         if path.stat().st_size > LARGEST:
             raise InputError(f"{path}: is larger than 256 MB; give the summary instead of the detailed result")
         return path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: cannot be read as text: {error}") from error
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror}); write the path of a benchmark file") from error
+    except UnicodeDecodeError:
+        raise InputError(f"{path}: is no UTF-8 text; is it a benchmark result?") from None
 
 
 def parse_json(path: Path, text: str) -> list[Any]:

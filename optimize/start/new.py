@@ -11,7 +11,7 @@ from pathlib import Path
 
 from optimize.money import to_currency, to_usd
 from optimize.start.pricing import Pricer, Quick, price_row
-from optimize.start.ranking import Effect, effects
+from optimize.start.ranking import Effect, cached_effect, effects, ranked
 from sim.catalog.records import Catalog, Relay
 from sim.errors import InputError
 from sim.scenario import load_scenario
@@ -74,7 +74,8 @@ def new_scenario(answers: Answers, path: Path, catalog: Catalog, log: Path | Non
         if bill_usd is not None and recomputed is not None and not abs(recomputed / bill_usd - 1) <= AGREES:
             raise AssertionError(f"the recomputed bill {recomputed} is not within 2 % of {bill_usd}")
         tell(f"ranking {len(draft.gaps)} filled values")
-        ranked = effects(draft.gaps, quick, lambda key, value: _held(trial.again([f"{key}={value}"]), row, bill_usd))
+        moved = effects(draft.gaps, quick, lambda key, value: _held(trial.again([f"{key}={value}"]), row, bill_usd))
+        cached = [effect for effect in [cached_effect(quick, row) if row is not None else None] if effect is not None]
     write_new(path, text, force)
     return NewScenario(
         path=path,
@@ -83,7 +84,7 @@ def new_scenario(answers: Answers, path: Path, catalog: Catalog, log: Path | Non
         usd_per_unit=rate,
         quick=quick,
         filled=tuple(filled_values(draft)),
-        effects=ranked,
+        effects=ranked([*moved, *cached]),
         notes=(*([told] if told else []), *_notes(row)),
         row=row,
         bill_usd=bill_usd,
@@ -163,12 +164,9 @@ def _notes(row: Relay | None) -> tuple[str, ...]:
     """What a reader of the bill must know of its price row."""
     if row is None:
         return ()
-    cached = row.usd_per_mtok_cached
     prices = f"${row.usd_per_mtok_input:g} in and ${row.usd_per_mtok_output:g} out per million tokens"
     seller = f"{row.id} ({row.grade}, {row.source.title})"
     notes = [f"the bill is read with {seller}: {prices}; with cached input, batch jobs or taxes in it, it buys another volume"]
-    if cached is not None:
-        notes.append(f"cached input would cost ${cached:g}: if half of your input is cached, the same bill buys more requests")
     if row.retires_on:
         notes.append(f"{row.model} retires on {row.retires_on}" + (f"; its successor is {row.successor}" if row.successor else ""))
     return tuple(notes)

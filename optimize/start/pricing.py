@@ -45,9 +45,9 @@ class Quick:
         """The cheaper side and its cost."""
         return min((("relays", self.relays_usd), ("own GPUs", self.own_usd)), key=lambda each: each[1])
 
-    def at_row(self, row: Relay) -> float:
+    def at_row(self, row: Relay, cached_share: float = 0.0) -> float:
         """All requests at one price row, whether or not it may still serve them: a bill is of the past."""
-        prices = [relay_request_usd(row, asked, 0.0, answered) for asked, answered in self.lengths]
+        prices = [relay_request_usd(row, asked, cached_share * asked, answered) for asked, answered in self.lengths]
         return _sum(self.requests, np.array(prices))
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from optimize.start.pricing import Quick
+from sim.catalog.records import Relay
 from sim.scenario.start.draft import Gap
 
+MOST_CACHED = 0.8  # share of the input: long system prompts and conversations reach it
 Price = Callable[[str, str], Quick]
 
 
@@ -32,8 +34,27 @@ def effects(gaps: tuple[Gap, ...], now: Quick, price: Price) -> tuple[Effect, ..
 
     Approximation: one key at a time, and nothing is simulated: peaks and queueing move a plan more than they move these costs.
     """
-    found = [_effect(gap, now, price) for gap in gaps]
+    return ranked(_effect(gap, now, price) for gap in gaps)
+
+
+def ranked(found: Iterable[Effect]) -> tuple[Effect, ...]:
+    """By falling swing; of equals those that flip the answer first."""
     return tuple(sorted(found, key=lambda each: (-each.swing, not each.flips, each.gap.path)))
+
+
+def cached_effect(now: Quick, row: Relay) -> Effect | None:
+    """What it means when a part of the bill's input was cached: the same bill bought more requests. None where no discount is sold.
+
+    Approximation: whoever serves them instead caches nothing, so the high end is dearer than it would be.
+    """
+    if row.usd_per_mtok_cached is None:
+        return None
+    paid = now.at_row(row)
+    more = paid / now.at_row(row, MOST_CACHED) if paid > 0 else 1.0
+    side, cost = now.best
+    source = f"0 to {MOST_CACHED:g} of the input: an assumption; the bill's own lines say it"
+    gap = Gap("bill.cached_share", "part of the bill's input that was cached", "0", f"{MOST_CACHED:g}", source)
+    return Effect(gap, (side, cost), (side, cost * more), more, False)
 
 
 def _effect(gap: Gap, now: Quick, price: Price) -> Effect:

@@ -147,3 +147,17 @@ def test_what_is_written_optimises_without_an_edit(tmp_path: Path, options: list
     out = tmp_path / "s.yaml"
     assert CliRunner().invoke(app, ["new", "mine", "--out", str(out), *options]).exit_code == 0
     assert CliRunner().invoke(app, ["optimize", str(out), "--json"]).exit_code == 0
+
+
+def test_a_bill_with_cached_input_bought_more_requests(tmp_path: Path) -> None:
+    new = made(tmp_path, Answers("mine", models=("gpt-4.1",), bill=42_000))
+    (effect,) = [each for each in new.effects if each.gap.path == "bill.cached_share"]
+    row = price_row("gpt-4.1", CATALOG)
+    asked, answered = new.quick.lengths[0]
+    cheap = relay_request_usd(row, asked, 0.8 * asked, answered)
+    assert effect.swing == pytest.approx(relay_request_usd(row, asked, 0.0, answered) / cheap)
+    assert effect.high[1] == pytest.approx(effect.low[1] * effect.swing)
+    undiscounted = made(tmp_path, Answers("plain", models=("llama-3.1-70b",), bill=10))
+    assert price_row("llama-3.1-70b", CATALOG).usd_per_mtok_cached is not None or all(
+        each.gap.path != "bill.cached_share" for each in undiscounted.effects
+    )

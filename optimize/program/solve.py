@@ -13,6 +13,8 @@ from optimize.program.routes import PoolRoute, penalty_usd, pool_routes, undomin
 from optimize.program.stages import Found, at_once, by_hour, in_two_stages, stage_one
 from optimize.records import ProgramInput, ProgramSolution
 
+TINY = 24  # integers up to which the optimum itself costs no more than an answer inside the gap
+EXACT = 1e-7
 SMALL = 300  # integers up to which one exact program is the fastest way
 NODE_LIMIT = 20_000
 FINER = 0.02
@@ -38,6 +40,8 @@ def solve_wide(problem: ProgramInput, effort: Effort) -> ProgramSolution:
         return solution_of(problem, routes, found.parts, bound, effort.gap, f"{effort.solver} {found.way}")
 
     budget = max(0.0, problem.budget_usd - problem.fixed_usd)
+    if (len(routes) if not joined(problem, routes) else integers(problem, routes)) <= TINY:
+        effort = replace(effort, gap=min(effort.gap, EXACT))
     if not joined(problem, routes):
         found = by_hour(problem, routes, penalty, effort)
         solution = record(found)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -23,6 +23,8 @@ OutFolder = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Wr
 Seed = Annotated[int | None, typer.Option("--seed", min=0, help="Seed instead of the scenario's.")]
 Settings = Annotated[list[str] | None, typer.Option("--set", metavar="KEY.PATH=VALUE", help="Override a scenario key; may be repeated.")]
 Jobs = Annotated[int, typer.Option("--jobs", min=1, max=256, help="Processes that simulate at the same time.")]
+
+Explain = Literal["brief", "full"]
 
 EXIT_CODES = {"met": 0, "unverified": 0, "over_budget": 3, "infeasible": 3, "missed": 4}
 
@@ -47,6 +49,7 @@ def optimize(
     settings: Settings = None,
     jobs: Jobs = 2,
     safety: Annotated[float | None, typer.Option("--safety", min=0, max=0.9, help="Capacity kept back; else policy.safety.")] = None,
+    explain: Annotated[Explain, typer.Option("--explain", help="full: alternatives simulated, every promise relaxed (minutes).")] = "brief",
 ) -> None:
     """Find the cheapest plan that keeps every promise inside the budget, and prove it by simulation.
 
@@ -62,7 +65,7 @@ def optimize(
     loaded = load_scenario(scenario, [*(settings or ()), *margin], seed)
     if out is not None:
         check_folder(out)
-    plan = find_plan(loaded, jobs=jobs, tell=tell)
+    plan = find_plan(loaded, jobs=jobs, tell=tell, full=explain == "full")
     if as_json:
         emit_json(plan_json(plan))
     else:

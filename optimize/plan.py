@@ -13,6 +13,7 @@ from optimize.candidates import candidates, offer_drops
 from optimize.explain.binding import binding
 from optimize.explain.demand_band import demand_band
 from optimize.explain.flips import flips
+from optimize.explain.why import why
 from optimize.loads import class_loads
 from optimize.market import pool_states, slo_rows
 from optimize.measured import measured_terms
@@ -42,11 +43,17 @@ ASSUMPTIONS = (
 
 
 def optimize(
-    scenario: Scenario, jobs: int = 2, tell: Tell = lambda _: None, cache: Path | None = None, only_plan: bool = False
+    scenario: Scenario,
+    jobs: int = 2,
+    tell: Tell = lambda _: None,
+    cache: Path | None = None,
+    only_plan: bool = False,
+    full: bool = False,
 ) -> Plan:
     """The cheapest plan found for `scenario`, with its proof; `status` says how far it holds.
 
-    `only_plan` leaves out what surrounds it: alternatives, flips, the demand band and the uncertainty (a point of a grid).
+    `only_plan` leaves out what surrounds it: alternatives, flips, the demand band, the explanation and the uncertainty (a point of a
+    grid). `full` explains at length: alternatives are simulated, and every promise of a large scenario without a plan is relaxed.
     """
     demand = demand_of(scenario)
     slos = slo_rows(scenario)
@@ -77,7 +84,7 @@ def optimize(
         status = proven_status(settled, evidence)
     else:
         settled, status, notes = without_plan(market, settled)
-    return assemble(market, settled, evidence, status, dropped, notes, only_plan)
+    return assemble(market, settled, evidence, status, dropped, notes, only_plan, full)
 
 
 def costs_of(scenario: Scenario, options: tuple[PoolOption, ...]) -> dict[str, StepCost]:
@@ -127,6 +134,7 @@ def assemble(
     dropped: tuple[Dropped, ...],
     notes: list[str],
     only_plan: bool = False,
+    full: bool = False,
 ) -> Plan:
     """The plan record; everything that a report says is in it."""
     scenario, problem, solution = market.scenario, settled.problem, settled.solution
@@ -139,6 +147,7 @@ def assemble(
         *calibration_warnings(settled),
     ]
     planned = status in ("met", "missed") and not only_plan
+    lines = cost_lines(problem, solution)
     market.tell(
         f"{market.measured} pools measured on {market.requests_simulated:,} requests, attainment +/- {100 * market.half_width:.2f} points; "
         f"{sum(e.requests for e in evidence):,} requests simulated in verification"
@@ -149,7 +158,7 @@ def assemble(
         program=problem,
         solution=solution,
         status=status,
-        lines=cost_lines(problem, solution),
+        lines=lines,
         verification=verification(evidence, HOLD_OUT_SEEDS) if evidence else None,
         fluid_bound_usd=fluid_bound(market),
         alternatives=() if only_plan else alternatives(market),
@@ -162,6 +171,7 @@ def assemble(
         warnings=tuple(dict.fromkeys(warnings)),
         usd_per_unit=scenario.catalog.fx_usd.get(scenario.budget.currency, 1.0),
         uncertainty=None if only_plan else uncertainty(market, settled, status == "met"),
+        why=None if only_plan else why(market, settled, status, lines, full),
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from optimize.explain.records import Why
 from optimize.uncertainty_records import Uncertainty
 from sim.catalog.records import Offer, Relay
 from sim.engine.deployment import Deployment
@@ -273,3 +274,4 @@ class Plan:
     usd_per_unit: float = 1.0
     extra: dict[str, str] = field(default_factory=dict)
     uncertainty: Uncertainty | None = None  # None where nothing was simulated
+    why: Why | None = None  # None where nothing was explained

@@ -10,6 +10,7 @@ import numpy as np
 from optimize.money import HOUR_S
 from optimize.records import Flip, Plan, SloVerdict
 from optimize.report.bill import Bill, cents_of
+from optimize.report.decision_why import why_json
 from optimize.report.finance import Money
 from optimize.report.finance_json import charges_json, finance_json
 from optimize.report.tables import UNSERVED, flow_table, relay_table, used_pools, used_relays
@@ -61,6 +62,7 @@ def plan_json(plan: Plan, money: Money | None = None) -> Json:
         "flips": [_flip(flip) for flip in plan.flips],
         "demand_band": [{"requests_per_user_day": number(per_user), "per_month": _money(plan, usd)} for per_user, usd in plan.demand_band],
         "binding": list(plan.binding),
+        "why": why_json(plan),
         "verification": _verification(plan),
         "solver": {
             "name": plan.solution.solver,

@@ -6,12 +6,13 @@ python -m optimize.report.reference > docs/reference/plan-tables.md
 from __future__ import annotations
 
 from optimize.report.columns import TABLES
+from optimize.report.decision_why import WHY_TABLES
 from optimize.report.finance_columns import FINANCE_TABLES
 
 HEAD = """# Tables of a plan
 
 `optimize --out DIR` writes each table as `tables/NAME.csv`; `report.xlsx` has the same columns. This page is made from the
-declarations in `optimize/report/columns.py` and `finance_columns.py` by `python -m optimize.report.reference`. "money" is the
+declarations in `optimize/report/columns.py`, `finance_columns.py` and `decision_why.py` by `python -m optimize.report.reference`. "money" is the
 scenario's currency; a share is 0..1; an empty cell means that there is no value.
 """
 
@@ -19,7 +20,7 @@ scenario's currency; a share is 0..1; an empty cell means that there is no value
 def reference() -> str:
     """The page as Markdown, one section per table."""
     parts = [HEAD]
-    for name, columns in (TABLES | FINANCE_TABLES).items():
+    for name, columns in (TABLES | FINANCE_TABLES | WHY_TABLES).items():
         rows = "\n".join(f"| `{c.name}` | {c.dtype} | {c.unit} | {c.meaning} |" for c in columns)
         parts.append(f"## {name}\n\n| column | type | unit | meaning |\n|---|---|---|---|\n{rows}\n")
     return "\n".join(parts)

@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from optimize.records import Plan
-from optimize.report import grid, tables, uncertainty
+from optimize.report import decision_why, grid, tables, uncertainty
 from optimize.report.bill import Bill, bill_of, cents_of
 from optimize.report.finance import Money
 from optimize.report.words import STATUS_WORDS, bounds, count, duration, headline, percent, pool_label, promise
@@ -37,6 +37,7 @@ def render(plan: Plan, colour: bool | None = None) -> str:
     _promises(console, plan)
     _trust(console, plan, bill)
     _alternatives(console, plan, bill)
+    _causes(console, plan, bill)
     _lists(console, plan, bill)
     return output(console)
 
@@ -227,6 +228,18 @@ def _alternatives(console: Console, plan: Plan, bill: Bill) -> None:
     show(console, listing)
 
 
+def _causes(console: Console, plan: Plan, bill: Bill) -> None:
+    """The bill by class; `marginal` is what a thousand requests more would cost, hosts divisible."""
+    rows = decision_why.class_rows(plan)
+    if len(rows) < 2:
+        return
+    section(console, f"Who causes the cost, {bill.currency}")
+    listing = table("class", "a month", "per 1,000 requests", "marginal per 1,000", "dearest hour", "marginal there", right=(1, 2, 3, 5))
+    for name, cost, each, marginal, hour, top in rows:
+        listing.add_row(name, f"{cost:,.2f}", f"{each:.4f}", "-" if marginal is None else f"{marginal:.4f}", hour, f"{top:.4f}")
+    show(console, listing)
+
+
 def _lists(console: Console, plan: Plan, bill: Bill) -> None:
     """What binds, flips, the demand band, what was dropped, warnings, assumptions, and how it was solved."""
     money = Money(plan)
@@ -243,6 +256,7 @@ def _lists(console: Console, plan: Plan, bill: Bill) -> None:
     ]
     solver = f"{plan.solution.solver}: {plan.solution.status.replace('_', ' ')}, gap {plan.solution.gap:.2%}"
     for title, lines in (
+        *decision_why.sections(plan, bill),
         ("What binds", list(plan.binding)),
         ("Where the answer flips", flips),
         ("If demand is another", band),

@@ -12,6 +12,7 @@ from pathlib import Path
 from optimize.manifest import COPIES, copies, manifest, plan_bytes
 from optimize.records import Plan
 from optimize.report.columns import Table
+from optimize.report.decision_why import why_tables
 from optimize.report.finance import Money, finance_tables
 from optimize.report.plan_json import plan_json
 from optimize.report.tables import all_tables
@@ -46,7 +47,7 @@ def write_results(plan: Plan, out: Path) -> Path:
     for name, content in copies(plan.scenario).items():
         check_folder((out / COPIES / name).parent)
         write_bytes(out / COPIES / name, content)
-    for table in (*all_tables(plan), *finance_tables(money)):
+    for table in (*all_tables(plan), *finance_tables(money), *why_tables(plan)):
         write_bytes(out / "tables" / f"{table.name}.csv", table_csv(table).encode())
     for figure in figures(plan, money):
         write_bytes(out / "figures" / f"{figure.name}.png", figure.png())

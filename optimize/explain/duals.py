@@ -1,0 +1,178 @@
+"""What a little more of each scarce thing is worth, by the linear relaxation of the measured program."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pulp
+
+from optimize.explain.records import Floats, FrontierPoint, Shadow
+from optimize.money import HOUR_S
+from optimize.program.accounts import Wide, widened
+from optimize.program.build import build
+from optimize.program.model import Model, View
+from optimize.program.routes import PoolRoute, penalty_usd, pool_route, pool_routes, undominated
+from optimize.program.solver import run
+from optimize.records import ProgramInput, ProgramSolution
+
+LEAST_USD = 0.005  # a month, for one unit: below this a price is the solver's tolerance
+RPM, TPM, BUDGET_USD, POINT = 1000.0, 1e6, 1000.0, 0.01  # what people raise such limits by
+FRONTIER = (0.25, 0.5, 0.7, 0.8, 0.9, 1.0)  # of the least cost of serving everything
+
+
+@dataclass(frozen=True)
+class Relaxation:
+    """The measured program with divisible hosts, solved.
+
+    offers     row number k of stock rows -> offer id
+    objective  USD a month, penalty for unserved demand included;  unserved  requests a month
+    """
+
+    problem: ProgramInput
+    wide: Wide
+    duals: dict[str, float]
+    offers: dict[int, str]
+    objective: float
+    unserved: float
+    penalty_usd: float
+    budget_usd: float | None
+
+    def total(self, names: Iterable[str]) -> float:
+        """Sum of duals."""
+        return sum(self.duals.get(name, 0.0) for name in names)
+
+
+def measured_only(problem: ProgramInput) -> ProgramInput:
+    """The program without pools that nobody has measured: their loads are optimistic."""
+    return replace(problem, pools=tuple(terms for terms in problem.pools if terms.measured))
+
+
+def relaxation(problem: ProgramInput, budget_usd: float | None = None) -> Relaxation:
+    """Linear relaxation over all hours, with every stock as a row of its own, so that it has a price."""
+    wide = widened(problem)
+    inside = wide.problem
+    routes = undominated(inside, pool_routes(inside))
+    penalty = penalty_usd(inside, routes)
+    slices = tuple(range(len(inside.demand.slices)))
+    spare = None if budget_usd is None else max(0.0, budget_usd - problem.fixed_usd)
+    view = View(slices, whole=False, penalty_usd=penalty, month=True, budget_usd=spare)
+    model = build(inside, view, tuple(unbounded(inside, route) for route in routes))
+    offers = stock_rows_alone(model)
+    for variable in (*model.flow.values(), *model.calls.values(), *model.unserved.values()):
+        variable.upBound = 2.0  # 1 follows from the rows of demand; as a bound it would take its part of their price
+    outcome = run(model, 0.0, 0, relax=True)
+    duals = {name: float(row.pi or 0.0) for name, row in model.prob._constraints.items()}
+    demand = inside.demand
+    left = sum((v.varValue or 0.0) * demand.mean_rps[c, t] * demand.weight_h[t] * HOUR_S for (c, t), v in model.unserved.items())
+    return Relaxation(problem, wide, duals, offers, outcome.objective + problem.fixed_usd, float(left), penalty, budget_usd)
+
+
+def unbounded(problem: ProgramInput, route: PoolRoute) -> PoolRoute:
+    """The route with hosts bounded by demand, not by stock."""
+    option = route.terms.option
+    if option.offer.stock is None:
+        return route
+    free = replace(route.terms, option=replace(option, offer=replace(option.offer, stock=None)))
+    most = pool_route(replace(problem, pools=(free,)), 0)
+    return route if most is None else replace(route, most=most.most)
+
+
+def stock_rows_alone(model: Model) -> dict[int, str]:
+    """Adds the stock rows that the program writes as bounds (offers of one pool), under the names of the family; k -> offer id."""
+    offers: dict[str, list[PoolRoute]] = {}
+    for route in model.routes:
+        if route.terms.option.offer.stock is not None:
+            offers.setdefault(route.terms.option.offer.id, []).append(route)
+    for k, members in enumerate(offers.values()):
+        if len(members) > 1:
+            continue
+        (route,) = members
+        for t in model.view.slices if route.elastic else model.view.slices[:1]:
+            hosts = model.hosts_of(route, t)
+            if hosts is not None:
+                model.add(f"stock_{k}_{t}", [(hosts, 1.0)], pulp.LpConstraintLE, float(route.terms.option.offer.stock or 0))
+    return dict(enumerate(offers))
+
+
+def demand_duals(found: Relaxation) -> Floats:
+    """[classes, slices] USD a month that the demand of a class in an hour costs at the margin."""
+    classes, slices = found.problem.demand.mean_rps.shape
+    return np.array([[found.duals.get(f"demand_{c}_{t}", 0.0) for t in range(slices)] for c in range(classes)])
+
+
+def shadows(found: Relaxation, solution: ProgramSolution) -> tuple[Shadow, ...]:
+    """Everything scarce that has a price, dearest first."""
+    answer = [*stock_shadows(found), *limit_shadows(found, solution), *policy_shadows(found)]
+    answer.sort(key=lambda shadow: (-shadow.saves_usd, shadow.name))
+    return (*budget_shadow(found), *answer)
+
+
+def stock_shadows(found: Relaxation) -> list[Shadow]:
+    """One host more of each offer that is sold out in some hour."""
+    slices = range(len(found.problem.demand.slices))
+    by_id = {terms.option.offer.id: terms.option.offer for terms in found.problem.pools}
+    answer = []
+    for k, name in found.offers.items():
+        saves = max(0.0, -found.total(f"stock_{k}_{t}" for t in slices))
+        if saves > LEAST_USD:
+            offer = by_id[name]
+            gpus = f"{offer.gpus} x {offer.gpu}" if offer.gpus > 1 else offer.gpu
+            words = f"one more {name} host ({gpus}) in stock saves up to ${saves:,.2f} a month (today {offer.stock})"
+            answer.append(Shadow(f"stock of {name}", 1.0, "host", saves, words))
+    return answer
+
+
+def limit_shadows(found: Relaxation, solution: ProgramSolution) -> list[Shadow]:
+    """More requests and tokens a minute at each relay of which a limit binds."""
+    slices = range(len(found.problem.demand.slices))
+    answer = []
+    for v, (a, tier) in enumerate(zip(found.wide.origin, found.wide.tier, strict=True)):
+        bought = -1 if solution.relay_tier is None else int(solution.relay_tier[a])
+        terms = found.wide.problem.relays[v]
+        if not terms.hard_limits or tier != bought:
+            continue
+        for kind, limit, more, unit in (("rpm", terms.relay.rpm, RPM, "RPM"), ("tpm", terms.relay.tpm, TPM, "TPM")):
+            if limit is None or limit <= 0:
+                continue
+            saves = max(0.0, -found.total(f"{kind}_{v}_{t}" for t in slices)) / max(limit, 1.0) * more
+            if saves > LEAST_USD:
+                words = f"+{more:,.0f} {unit} at {terms.relay.id} saves up to ${saves:,.2f} a month (today {limit:,.0f})"
+                answer.append(Shadow(f"{unit} of {terms.relay.id}", more, unit, saves, words))
+    return answer
+
+
+def policy_shadows(found: Relaxation) -> list[Shadow]:
+    """One point more of the share that relays, or one vendor of them, may serve."""
+    names = [name for name in found.duals if name.startswith("relay_share_")]
+    saves = max(0.0, -found.total(names)) * POINT
+    if saves <= LEAST_USD:
+        return []
+    today = found.problem.max_relay_share
+    words = f"one point more for relays in every hour saves up to ${saves:,.2f} a month (policy.max_relay_share today {today:.0%})"
+    return [Shadow("max_relay_share", POINT, "share", saves, words)]
+
+
+def budget_shadow(found: Relaxation) -> list[Shadow]:
+    """What $1,000 more a month serves, where the budget leaves requests unserved; nothing where it does not."""
+    limit = found.budget_usd
+    if limit is None or found.unserved <= 0:
+        return []
+    price = max(0.0, -found.duals.get("budget", 0.0)) / max(limit - found.problem.fixed_usd, 1.0)
+    if price <= 0:
+        return []
+    requests = float((found.problem.demand.mean_rps @ found.problem.demand.weight_h).sum()) * HOUR_S
+    served = BUDGET_USD * (1.0 + price) / found.penalty_usd / requests
+    words = f"+${BUDGET_USD:,.0f} of budget raises the share that is served by up to {100 * served:.3g} points (today ${limit:,.0f})"
+    return [Shadow("budget", BUDGET_USD, "USD", 0.0, words, served)]
+
+
+def frontier(problem: ProgramInput, least_usd: float) -> tuple[FrontierPoint, ...]:
+    """The largest share that can be served inside its promises, for parts of the cost of serving everything: an upper bound."""
+    requests = float((problem.demand.mean_rps @ problem.demand.weight_h).sum()) * HOUR_S
+    points = []
+    for part in FRONTIER:
+        found = relaxation(problem, least_usd * part)
+        points.append(FrontierPoint(least_usd * part, max(0.0, 1.0 - found.unserved / max(requests, 1e-12))))
+    return tuple(points)

@@ -1,0 +1,118 @@
+"""What an explanation consists of. Money in USD a month; shares are 0..1."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Shadow:
+    """What a little more of one scarce thing is worth, by the linear relaxation; `sentence` says it for people.
+
+    name          what there is more of;  amount, unit  how much more
+    saves_usd     a month, at most: the relaxation gains no less than the program does from one unit
+    serves_share  further share of all requests that is served (budgets only)
+    """
+
+    name: str
+    amount: float
+    unit: str
+    saves_usd: float
+    sentence: str
+    serves_share: float = 0.0
+
+
+@dataclass(frozen=True)
+class Attribution:
+    """The bill by class and hour, exactly: `usd` [classes, slices] sums to the total.
+
+    rule            the rule in one sentence
+    marginal_usd    [classes, slices] what one request more would cost, by the duals of demand; NaN without demand
+    """
+
+    rule: str
+    usd: Floats
+    marginal_usd: Floats
+
+
+@dataclass(frozen=True)
+class Bottleneck:
+    """What limits a pool in its fullest hour, from a short simulation of that hour and the parts of a step at the point found there.
+
+    parts        name -> share of a step's time (they sum to 1)
+    busy, kv_mean, kv_peak   shares: time with a step running, blocks in use
+    load_share   load over measured capacity;  hit_share  prompt tokens found in the prefix cache
+    """
+
+    pool: str
+    hour: str
+    parts: dict[str, float]
+    busy_share: float
+    kv_mean_share: float
+    kv_peak_share: float
+    sequences: float
+    sequences_limit: int
+    load_share: float
+    hit_share: float
+    limit: str
+    sentence: str
+
+
+@dataclass(frozen=True)
+class Left:
+    """A class of which not everything is served: share of its requests of a month, and the hours in which it misses."""
+
+    name: str
+    share: float
+    hours: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Give:
+    """A promise that would have to give: `needed_s` is the limit at which there is a plan, None if no limit examined helps alone."""
+
+    class_name: str
+    metric: str
+    quantile: float
+    limit_s: float
+    needed_s: float | None
+    sentence: str
+
+
+@dataclass(frozen=True)
+class NoPlan:
+    """Why there is no plan, and what would make one.
+
+    smallest_budget_usd  the least budget that serves everything, None where no budget does;  served_share  inside the budget
+    """
+
+    smallest_budget_usd: float | None
+    served_share: float
+    left: tuple[Left, ...]
+    gives: tuple[Give, ...]
+    examined: bool  # whether promises were relaxed one by one
+
+
+@dataclass(frozen=True)
+class FrontierPoint:
+    """At most `served_share` of all requests can be served inside their promises for `budget_usd` a month."""
+
+    budget_usd: float
+    served_share: float
+
+
+@dataclass(frozen=True)
+class Why:
+    """The explanation of one plan."""
+
+    shadows: tuple[Shadow, ...] = ()
+    attribution: Attribution | None = None
+    bottlenecks: tuple[Bottleneck, ...] = ()
+    no_plan: NoPlan | None = None
+    frontier: tuple[FrontierPoint, ...] = ()
+    notes: tuple[str, ...] = field(default=())

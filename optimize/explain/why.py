@@ -1,0 +1,33 @@
+"""The parts of an explanation, for the plan at hand."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from optimize.explain.attribution import attribution
+from optimize.explain.bottleneck import bottlenecks, relay_room
+from optimize.explain.duals import demand_duals, frontier, measured_only, relaxation, shadows
+from optimize.explain.no_plan import no_plan
+from optimize.explain.records import Why
+from optimize.records import CostLine
+from optimize.search import Market, Settled
+
+
+def why(market: Market, settled: Settled, status: str, lines: tuple[CostLine, ...], full: bool) -> Why:
+    """Why this plan, or why there is none.
+
+    Prices are those of the linear relaxation of what was measured; where the budget leaves requests unserved, of the relaxation inside
+    it. `full` also relaxes every promise of a large scenario that has no plan.
+    """
+    problem, solution = settled.problem, settled.solution
+    known = measured_only(problem)
+    free = relaxation(known)
+    bound = relaxation(known, problem.budget_usd) if np.isfinite(problem.budget_usd) and settled.unserved else free
+    return Why(
+        shadows=shadows(bound, solution),
+        attribution=attribution(problem, solution, lines, demand_duals(bound)),
+        bottlenecks=bottlenecks(market, settled),
+        no_plan=no_plan(market, settled, status, full) if settled.unserved else None,
+        frontier=frontier(known, free.objective) if free.unserved <= 0 else (),
+        notes=relay_room(problem, solution),
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from optimize.whatif import tornado
 from optimize.whatif.ask import Question, vary
 from optimize.whatif.records import Answer
 from optimize.whatif.run import Where
@@ -27,6 +28,8 @@ def what_if(
         raise InputError(f"{' and '.join(asked)}: are different questions; ask one at a time")
     if samples is not None and (one_at_a_time or levers):
         raise InputError(f"--samples: draws nothing with {asked[0]}; leave it out, or ask with --vary or --uncertain")
+    if one_at_a_time:
+        return tornado.one_at_a_time(question, texts, where)
     return vary(question, texts, samples, where)
 
 

@@ -224,4 +224,5 @@ class Scenario:
     engine: dict[str, float] = field(default_factory=dict)  # overrides of EngineLimits for every deployment
     warnings: tuple[str, ...] = ()
     finance: Finance = field(default_factory=Finance)
+    ranges: dict[str, tuple[float, float]] = field(default_factory=dict)  # low and high end of uncertain inputs, by key or factor.NAME
     overrides: tuple[str, ...] = ()  # `--set` texts that the scenario was loaded with

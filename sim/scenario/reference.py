@@ -14,6 +14,7 @@ from sim.scenario import schema, shapes
 from sim.scenario.candidate_schema import Candidates, OfferSpec, RelaySpec
 from sim.scenario.context_budget import ContextSpec
 from sim.scenario.contract_schema import RelayAccountSpec, SpendTierSpec, SpotSpec
+from sim.scenario.fields import Quantile
 from sim.scenario.finance_schema import FinanceSpec
 from sim.scenario.model_schema import ModelUse, OwnModel
 from sim.scenario.relay_schema import LatencySpec, LawSpec, LoadSpec, OutageSpec, RetrySpec
@@ -112,10 +113,8 @@ def _kind(annotation: Any) -> str:
         return " or ".join(f"`{choice}`" for choice in get_args(annotation))
     if get_origin(annotation) is list:
         return "list"
-    if get_origin(annotation) is dict and get_args(annotation)[0] is str:
-        return "mapping"
     if get_origin(annotation) is dict:
-        return "mapping of quantiles, such as `{p95: 1.0}`"
+        return "mapping of quantiles, such as `{p95: 1.0}`" if get_args(annotation)[0] == Quantile else "mapping"
     names = {str: "text", float: "number", int: "whole number", bool: "true or false"}
     if isinstance(annotation, type):
         return names.get(annotation, "mapping")

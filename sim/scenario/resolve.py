@@ -79,6 +79,7 @@ def resolve(spec: ScenarioSpec, catalog: Catalog, path: Path, seed: int, digest:
             *tokenizer_warnings(classes, catalog),
         ),
         finance=_finance(spec.finance),
+        ranges={name: (ends[0], ends[1]) for name, ends in spec.ranges.items()},
     )
 
 

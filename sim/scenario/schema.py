@@ -213,4 +213,8 @@ class ScenarioSpec(Keys):
     policy: PolicySpec = key("what the buyer allows", "", default_factory=PolicySpec)
     engine: EngineSpec = key("scheduler limits of every replica", "", default_factory=EngineSpec)
     calibration: FileName | None = key("step costs fitted to own runs by `calibrate`, relative to the scenario file", "", default=None)
+    ranges: dict[Text, Annotated[list[Positive], AfterValidator(_band)]] = key(
+        "low and high end of uncertain inputs, by key or `factor.NAME`, for `whatif`", "", {"traffic.turns_per_conversation": [1.8, 3.5]},
+        default_factory=dict,
+    )  # fmt: skip
     finance: FinanceSpec = key("money over time, and what owning costs", "", default_factory=FinanceSpec)

@@ -23,7 +23,8 @@ def law_quantiles(law: Law, probability: Floats) -> Floats:
     if law.family == "empirical":
         quantiles, seconds = np.array(law.points, float).T
         logs: Floats = np.interp(probability, quantiles, np.log(seconds))
-        return np.asarray(np.exp(logs), np.float64)
+        seconds_at: Floats = np.exp(logs)
+        return seconds_at
     if law.family == "loglogistic":
         median, scale = law.parameters
         return np.asarray(median * (probability / (1.0 - probability)) ** scale)
@@ -39,7 +40,8 @@ def law_quantiles(law: Law, probability: Floats) -> Floats:
     q, alpha = law.parameters[2:]
     start = median * np.exp(sigma * ndtri(q))
     tail = start * ((1.0 - q) / (1.0 - np.maximum(probability, q))) ** (1.0 / alpha)
-    return np.where(probability > q, tail, body)
+    spliced: Floats = np.where(probability > q, tail, body)
+    return spliced
 
 
 def draw(law: Law, rng: np.random.Generator, size: int) -> Floats:

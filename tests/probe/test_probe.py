@@ -42,21 +42,21 @@ def run(server: Server, **changes: object) -> Measured:
 
 
 def test_injected_first_token_and_token_times_are_recovered_within_five_percent() -> None:
+    """Against what the server really did: a busy machine adds to what was drawn. Only a probe that says so may be off."""
     rng = np.random.default_rng(5)
-    ttft_s, gap_s = 0.4 * np.exp(0.4 * rng.standard_normal(150)), rng.uniform(0.05, 0.1, 150)
-    for _ in range(3):  # milliseconds can only be measured while the machine has time
+    ttft_s, gap_s = 1.0 * np.exp(0.3 * rng.standard_normal(96)), rng.uniform(0.2, 0.3, 96)
+    for _ in range(2):
         with serving(lambda n, _: Answer(ttft_s=float(ttft_s[n]), gap_s=float(gap_s[n]))) as server:
-            found = run(server, load=Load(concurrency=(25,), requests_per_level=150), shapes=(Shape(40, 4),))
-        if not any("busy" in warning for warning in found.warnings):
-            break
-    else:
-        pytest.skip(f"{found.warnings[0]}: too busy to measure within 5 %")
-    said = summary(found)
-    assert said["requests"] == {"ok": 150, "failed": 0, "retried": 0, "status": {"200": 150}}
-    sent = np.array([seen.sent for seen in server.seen])  # as injected: a busy machine adds to what was drawn
-    for name, truth in (("ttft_s", sent[:, 0]), ("tpot_s", (sent[:, 3] - sent[:, 0]) / 3), ("e2e_s", sent[:, 3])):
-        for quantile in (50, 95):
-            assert said[name][f"p{quantile}"] == pytest.approx(np.percentile(truth, quantile), rel=0.05), (name, quantile)
+            found = run(server, load=Load(concurrency=(24,), requests_per_level=96), shapes=(Shape(40, 3),), patience=Patience())
+        said = summary(found)
+        assert said["requests"] == {"ok": 96, "failed": 0, "retried": 0, "status": {"200": 96}}
+        sent = np.array([seen.sent for seen in server.seen])
+        truth = {"ttft_s": sent[:, 0], "tpot_s": (sent[:, 2] - sent[:, 0]) / 2, "e2e_s": sent[:, 2]}
+        off = {(name, q): said[name][f"p{q}"] / np.percentile(values, q) - 1 for name, values in truth.items() for q in (50, 95)}
+        if max(map(abs, off.values())) <= 0.05:
+            return
+        assert any("busy" in warning for warning in found.warnings), off
+    pytest.skip(f"too busy to measure within 5 %: {off}; {found.warnings}")
 
 
 def test_injected_request_limit_is_found_within_five_percent() -> None:

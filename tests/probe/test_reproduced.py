@@ -16,9 +16,7 @@ def test_the_simulated_relay_is_as_near_to_a_second_probe_as_two_probes_are_to_e
     """The profile rests on SIZE answers a level, so two samples of SIZE are the fair comparison, however many are simulated."""
     for _ in range(2):
         rows = compare(SIZE, levels=(4, 16), scale=0.5)
-        if not rows[0].busy:
-            break
-    else:
-        pytest.skip("this machine had no time to measure milliseconds")
-    for row in rows:
-        assert row.ks < CRITICAL_1_PERCENT * math.sqrt(2 / SIZE), f"{row.metric}: KS {row.ks:.3f}, p-value {row.p_value:.3f}"
+        if all(row.ks < CRITICAL_1_PERCENT * math.sqrt(2 / SIZE) for row in rows):
+            return
+        assert rows[0].busy, rows  # only a probe that says that it had no time may be off
+    pytest.skip(f"this machine had no time to measure milliseconds: {rows}")

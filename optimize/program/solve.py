@@ -9,6 +9,7 @@ from optimize.program.allotment import within_budget
 from optimize.program.answer import solution_of, unserved_requests
 from optimize.program.hours import Effort
 from optimize.program.month import joined
+from optimize.program.reach import beyond_reach, within_reach
 from optimize.program.routes import PoolRoute, penalty_usd, pool_routes, undominated
 from optimize.program.stages import Found, at_once, by_hour, in_two_stages, stage_one
 from optimize.records import ProgramInput, ProgramSolution
@@ -27,7 +28,9 @@ def solve(problem: ProgramInput, *, gap: float = 0.005, node_limit: int = NODE_L
     still holds. `gap` is relative, `node_limit` is per solver call; the clock stops nothing, so equal input gives equal output.
     """
     wide = widened(problem)
-    return narrowed(wide, problem, solve_wide(wide.problem, Effort(gap, node_limit, solver)))
+    near = within_reach(wide.problem)
+    answer = solve_wide(near, Effort(gap, node_limit, solver))
+    return narrowed(wide, problem, beyond_reach(wide.problem, near, answer))
 
 
 def solve_wide(problem: ProgramInput, effort: Effort) -> ProgramSolution:

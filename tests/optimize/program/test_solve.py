@@ -157,3 +157,25 @@ def test_node_limit_is_said_and_never_called_optimal() -> None:
     answer = solve(given, gap=0.0, node_limit=1)
     assert violations(given, answer) == []
     assert answer.status == "node_limit" or answer.gap <= 1e-6
+
+
+@pytest.mark.parametrize("rate", [1e3, 1e6, 1e9, 1e12])
+def test_a_budget_is_spent_however_far_the_demand_is_beyond_it(rate: float) -> None:
+    pools = [pool(offer("o", 1.0), [0.2]), pool(offer("p", 3.0, elastic=False), [0.05])]
+    given = problem([[rate]], pools, [relay("r", [3e-4], rpm=1000.0, hard=False)], budget=10_000.0)
+    answer = solve(given)
+    assert answer.cost_usd == pytest.approx(10_000.0, rel=1e-6) and answer.status == "infeasible"
+    assert rate - answer.unserved.sum() == pytest.approx(85.65, rel=1e-3)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_larger_budget_never_gives_a_worse_plan(seed: int) -> None:
+    given = random_problem(seed)
+    full = solve(given, gap=EXACT)
+    least = sum(terms.committed_usd for terms in given.relays)
+    lacks = []
+    for share in (0.4, 0.7, 0.9, 1.0, 1.5):
+        answer = solve(replace(given, budget_usd=max(least, share * full.cost_usd)), gap=EXACT)
+        lacks.append(float((answer.unserved @ given.demand.weight_h).sum()))
+    assert all(a >= b - 1e-4 * max(1.0, a) for a, b in itertools.pairwise(lacks))
+    assert solve(replace(given, budget_usd=1.5 * full.cost_usd), gap=EXACT).cost_usd == pytest.approx(full.cost_usd, rel=1e-5)

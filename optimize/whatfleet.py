@@ -27,7 +27,7 @@ from sim.fleet_records import Fleet, Overflow, Pool, RelayEndpoint, RequestLog, 
 from sim.scenario.records import Scenario
 from sim.traffic import demand as demand_of
 from sim.traffic import hour as hour_traffic
-from sim.traffic.columns import Demand
+from sim.traffic.columns import Demand, Requests
 
 ROUTERS = ("least_outstanding", "round_robin", "session_affinity")
 
@@ -43,6 +43,7 @@ class SimulationRun:
     from_ps: int
     to_ps: int
     calibrated: bool
+    requests: Requests | None = None  # what was sent: the relays' caches are computed from its sessions
 
 
 @dataclass(frozen=True)
@@ -210,7 +211,7 @@ def simulate_fleet(
     requests = hour_traffic(scenario, t, seed=scenario.seed, duration_s=HOUR_S, warmup_s=WARMUP_S)
     result = simulate(built, requests, seed=scenario.seed, event_per_arrival=False)
     return SimulationRun(
-        scenario, demand_of(scenario).slices[t], built, result, round(WARMUP_S * PS), round((WARMUP_S + HOUR_S) * PS), calibrated
+        scenario, demand_of(scenario).slices[t], built, result, round(WARMUP_S * PS), round((WARMUP_S + HOUR_S) * PS), calibrated, requests
     )
 
 

@@ -14,9 +14,11 @@ from optimize.money import relay_request_usd
 from optimize.report.plan_json import number, seconds
 from optimize.report.terminal import bullets, output, screen, section, show, table
 from optimize.report.words import count, duration, percent, promise
+from sim.catalog.records import Relay
 from sim.engine.deployment import PS
-from sim.fleet_records import Pool, RelayEndpoint, Status, TargetStats
+from sim.fleet_records import Pool, RelayEndpoint, Status
 from sim.latency import METRICS, attainment, class_metrics, quantile
+from sim.relay_cache import cached_and_written
 from sim.traffic.budget_effect import budget_effect
 from sim.traffic.lengths import turns_mean
 
@@ -46,13 +48,14 @@ def simulation_json(run: SimulationRun) -> Json:
         "status": _statuses(log.status[inside]),
         "throughput": _throughput(run),
         "classes": [_class(run, c) for c in range(len(scenario.request_classes))],
-        "targets": [_target(target, stats) for target, stats in zip(run.fleet.targets, run.result.targets, strict=True)],
+        "targets": [_target(run, index) for index in range(len(run.fleet.targets))],
     }
 
 
-def _target(target: Pool | RelayEndpoint, stats: TargetStats) -> Json:
-    """Totals of a pool or relay. Money of a relay: every billed token at its price, cached prefixes not deducted (optimize bills those);
-    `lost_usd` is the part for attempts that did not end in a whole answer."""
+def _target(run: SimulationRun, index: int) -> Json:
+    """Totals of a pool or relay. Money of a relay: every billed token at its price, the prefixes of whole answers as its cache found
+    them; `lost_usd` is the part for attempts that did not end in a whole answer, at full price."""
+    target, stats = run.fleet.targets[index], run.result.targets[index]
     totals: Json = {
         "name": stats.name,
         "kind": "pool" if isinstance(target, Pool) else "relay",
@@ -79,10 +82,23 @@ def _target(target: Pool | RelayEndpoint, stats: TargetStats) -> Json:
             "failed_over": stats.failed_over,
             "lost_input_tokens": stats.lost_input_tokens,
             "lost_output_tokens": stats.lost_output_tokens,
-            "billed_usd": number(relay_request_usd(target.relay, stats.billed_input_tokens, 0, stats.billed_output_tokens)),
+            **_cached(run, index, target.relay),
             "lost_usd": number(relay_request_usd(target.relay, stats.lost_input_tokens, 0, stats.lost_output_tokens)),
         }
     return totals
+
+
+def _cached(run: SimulationRun, index: int, relay: Relay) -> Json:
+    """Tokens that the relay's cache has served, and its bill; without a cache where the writes would cost more than it saves."""
+    stats, read, written = run.result.targets[index], 0, 0
+    billed = (stats.billed_input_tokens, stats.billed_output_tokens)
+    if run.requests is not None:
+        read, written = (int(tokens.sum()) for tokens in cached_and_written(run.requests, run.result.log, index, relay))
+    written = written if relay.usd_per_mtok_cache_write is not None else 0
+    usd, plain = relay_request_usd(relay, billed[0], read, billed[1], written), relay_request_usd(relay, billed[0], 0, billed[1])
+    if plain < usd:
+        usd, read, written = plain, 0, 0
+    return {"cached_input_tokens": read, "written_input_tokens": written, "billed_usd": number(usd)}
 
 
 def _statuses(status: npt.NDArray[np.int8]) -> dict[str, int]:

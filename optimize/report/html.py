@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from html import escape
 from typing import Any
 
@@ -75,8 +76,17 @@ def _money_parts(money: Money, by_name: Mapping[str, Table], drawn: Mapping[str,
         section("Unit economics", shown["unit_costs"], dim(UTILISATION)),
         section("Own or rent", shown["own_or_rent"], dim(VIEWS) if money.own else "", details("A month of own hosts", shown["own_parts"])),
         section("Charges", shown["charges"]),
-        section("Price book", bullets(money.prices.warnings), shown["prices"]),
+        section("Price book", bullets(money.prices.warnings), *_prices(by_name["prices"], bill)),
     ]
+
+
+def _prices(book: Table, bill: Bill) -> tuple[str, str]:
+    """Prices that the plan buys at, and those of the other candidates on demand."""
+    bought = book.column("used")
+    used, others = (
+        replace(book, rows=tuple(row for row, k in zip(book.rows, bought, strict=True) if bool(k) is flag)) for flag in (True, False)
+    )
+    return table_html(used, bill), details(f"Prices of candidates that are not bought ({len(others.rows)})", table_html(others, bill))
 
 
 def _ground_parts(plan: Plan, money: Money, by_name: Mapping[str, Table], manifest: Mapping[str, Any]) -> list[str]:

@@ -15,6 +15,7 @@ from optimize.report.page.parts import bullets
 from optimize.report.words import STATUS_WORDS, bounds, count, headline
 
 FLIPS = 3
+SHOWN = 3  # rented pools on the first page
 WARNINGS = 4
 
 
@@ -28,7 +29,7 @@ def decision(plan: Plan, money: Money) -> str:
         _tile("What flips the answer", bullets([flip.sentence for flip in plan.flips[:FLIPS]]) or "<p>not examined</p>"),
         _tile("Instead of this plan", _others(plan, money)),
         _tile("Own GPUs or relays", edge_words(plan, money)),
-        _tile("Own or rent", bullets([f"{row.pool}: {row.sentence}" for row in money.own]) or "<p>this plan rents no hosts</p>"),
+        _tile("Own or rent", _own(money)),
         _tile(f"The next {len(money.horizon.months)} months", ahead(money)),
     ]
     warnings = list(dict.fromkeys([*plan.warnings, *money.fresh_warnings()]))
@@ -41,6 +42,13 @@ def decision(plan: Plan, money: Money) -> str:
 
 def _tile(title: str, inside: str, style: str = "") -> str:
     return f'<div class="tile{style}"><h3>{escape(title)}</h3>{inside}</div>'
+
+
+def _own(money: Money) -> str:
+    """The pools that cost most to rent, each in a sentence."""
+    rows = [f"{row.pool}: {row.sentence}" for row in sorted(money.own, key=lambda row: -row.rent_usd)]
+    more = [f"and {len(rows) - SHOWN} more pools below"] if len(rows) > SHOWN else []
+    return bullets(rows[:SHOWN] + more) or "<p>this plan rents no hosts</p>"
 
 
 def _cost(plan: Plan, money: Money) -> str:

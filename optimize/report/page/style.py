@@ -34,7 +34,7 @@ body{max-width:none;padding:0;font-size:10pt}h2{margin:1.2rem 0 .4rem;break-afte
 td,th,td.w,.grid td:first-child{white-space:normal;min-width:0;overflow-wrap:anywhere;padding-right:.4rem}
 td.n,th.n{white-space:nowrap;overflow-wrap:normal}th.n{white-space:normal}
 .grid td,.grid th{padding:.1rem;font-size:6.5pt;overflow-wrap:normal}
-.decision{break-after:page;font-size:8.5pt}.tiles{grid-template-columns:repeat(3,1fr);gap:.5rem}.tile{padding:.4rem .6rem}
+.decision{break-after:page;font-size:8.5pt}.tiles{display:block;columns:3;column-gap:.5rem}.tile{padding:.4rem .6rem;margin-bottom:.5rem}
 .tile .big{font-size:13pt}
 }
 """

@@ -37,6 +37,7 @@ def crosscheck(problems: Problems, data: dict[str, Any], catalog: Catalog) -> No
             )
     _engine(problems, data.get("engine"))
     _accounts(problems, data, catalog)
+    _held(problems, data, catalog)
 
 
 def _accounts(problems: Problems, data: dict[str, Any], catalog: Catalog) -> None:
@@ -53,6 +54,27 @@ def _accounts(problems: Problems, data: dict[str, Any], catalog: Catalog) -> Non
         if isinstance(name, str) and name not in known:
             path = ("policy", "relay_accounts", index, "relay")
             problems.add(path, f"{shown(name)} is no relay of this scenario; {nearest(name, known)}")
+
+
+def _held(problems: Problems, data: dict[str, Any], catalog: Catalog) -> None:
+    """Commitments hold offers that are known, futures retire models that somebody sells."""
+    candidates = data.get("candidates")
+    own = [each.get("name") for _, each in _dicts(candidates.get("offers") if isinstance(candidates, dict) else None)]
+    offers = {*catalog.offers, *(name for name in own if isinstance(name, str))}
+    for index, each in _dicts(data.get("commitments")):
+        hold = each.get("hold")
+        for name in hold if isinstance(hold, dict) else ():
+            if isinstance(name, str) and name not in offers:
+                path = ("commitments", index, "hold", name)
+                problems.add(path, f"{shown(name)} is no offer of the scenario or the catalogue; {nearest(name, offers)}", of_key=True)
+    sellers = _dicts(candidates.get("relays") if isinstance(candidates, dict) else None)
+    models = {"main", *(row.model for row in catalog.relays.values())}
+    models |= {model for _, each in sellers if isinstance(model := each.get("model"), str)}
+    for index, each in _dicts(data.get("futures")):
+        retired = each.get("retired")
+        for k, name in enumerate(retired if isinstance(retired, list) else ()):
+            if isinstance(name, str) and name not in models:
+                problems.add(("futures", index, "retired", k), f"{shown(name)} is sold by no relay; {nearest(name, models)}")
 
 
 def _dicts(items: Any) -> list[tuple[int, dict[str, Any]]]:

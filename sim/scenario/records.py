@@ -202,6 +202,31 @@ class Finance:
 
 
 @dataclass(frozen=True)
+class Commitment:
+    """A first stage: `hold` is (offer id, hosts). `recourse` "any" or "relays". None: as offer or finance say."""
+
+    name: str
+    hold: tuple[tuple[str, int], ...] = ()
+    recourse: str = "any"
+    once_usd: float | None = None
+    lead_time_months: float | None = None
+    overlap_months: float | None = None
+
+
+@dataclass(frozen=True)
+class Future:
+    """One way in which things could turn out; factors on today. `retired`: models that relays no longer sell ("main": the main one)."""
+
+    name: str
+    weight: float = 1.0
+    users: float = 1.0
+    api_price: float = 1.0
+    gpu_rent: float = 1.0
+    step_time: float = 1.0
+    retired: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Scenario:
     """`offers` and `relays` hold the resolved candidates; `weights` and `tensor_parallel` the shapes to try on each offer."""
 
@@ -224,5 +249,7 @@ class Scenario:
     engine: dict[str, float] = field(default_factory=dict)  # overrides of EngineLimits for every deployment
     warnings: tuple[str, ...] = ()
     finance: Finance = field(default_factory=Finance)
+    commitments: tuple[Commitment, ...] = ()
+    futures: tuple[Future, ...] = ()
     ranges: dict[str, tuple[float, float]] = field(default_factory=dict)  # low and high end of uncertain inputs, by key or factor.NAME
     overrides: tuple[str, ...] = ()  # `--set` texts that the scenario was loaded with

@@ -12,6 +12,7 @@ from pydantic_core import PydanticUndefined
 
 from sim.scenario import schema, shapes
 from sim.scenario.candidate_schema import Candidates, OfferSpec, RelaySpec
+from sim.scenario.commitment_schema import CommitmentSpec, FutureSpec
 from sim.scenario.context_budget import ContextSpec
 from sim.scenario.contract_schema import RelayAccountSpec, SpendTierSpec, SpotSpec
 from sim.scenario.fields import Quantile
@@ -45,6 +46,8 @@ SECTIONS: tuple[tuple[str, type[BaseModel]], ...] = (
     ("`policy.relay_accounts[].tiers[]`", SpendTierSpec),
     ("`engine`", schema.EngineSpec),
     ("`finance`", FinanceSpec),
+    ("`commitments[]`", CommitmentSpec),
+    ("`futures[]`", FutureSpec),
 )
 
 HEAD = """# Scenario keys

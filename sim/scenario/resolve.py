@@ -17,9 +17,11 @@ from sim.scenario.finance_schema import FinanceSpec
 from sim.scenario.records import (
     AccountTier,
     Budget,
+    Commitment,
     ConstantTraffic,
     Conversation,
     Finance,
+    Future,
     LogTraffic,
     Policy,
     RelayAccount,
@@ -79,6 +81,8 @@ def resolve(spec: ScenarioSpec, catalog: Catalog, path: Path, seed: int, digest:
             *tokenizer_warnings(classes, catalog),
         ),
         finance=_finance(spec.finance),
+        commitments=tuple(Commitment(**(each.model_dump() | {"hold": tuple(each.hold.items())})) for each in spec.commitments),
+        futures=tuple(Future(**(each.model_dump() | {"retired": tuple(each.retired)})) for each in spec.futures),
         ranges={name: (ends[0], ends[1]) for name, ends in spec.ranges.items()},
     )
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Discriminator, Field, Tag
 
 from sim.scenario.candidate_schema import Candidates
+from sim.scenario.commitment_schema import Commitments, Futures
 from sim.scenario.context_budget import ContextOf
 from sim.scenario.contract_schema import RelayAccounts, SpotSpec, VendorShares
 from sim.scenario.fields import (
@@ -218,3 +219,5 @@ class ScenarioSpec(Keys):
         default_factory=dict,
     )  # fmt: skip
     finance: FinanceSpec = key("money over time, and what owning costs", "", default_factory=FinanceSpec)
+    commitments: Commitments = key("first stages that `decide` compares", "", default_factory=list)
+    futures: Futures = key("how things could turn out, for `decide`; absent: nine usual ones", "", default_factory=list)

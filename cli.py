@@ -71,7 +71,7 @@ def optimize(
     else:
         print(render(plan), end="")
     if out is not None:
-        tell(f"results in {write_results(plan, out)}")
+        tell(f"results in {write_results(plan, out, explain)}")
     raise typer.Exit(EXIT_CODES[plan.status])
 
 
@@ -370,10 +370,13 @@ def probe(
     Every call counts against the caps, and none is sent that could exceed one. The key never leaves the header of the calls.
     Exit code 0: answers were measured; 2: bad input, or nothing was answered; 130: interrupted, what was measured is kept.
     """
+    from optimize.report.write import check_folder
     from sim.probe import ask, records
     from sim.probe.render import render_probe
     from sim.probe.secret import read_key
 
+    if out is not None:
+        check_folder(out)
     own = ask.server_of(gpu, weights, as_model or model or "", tensor_parallel, engine, engine_version)
     asked = ask.Asked(out, as_model, as_name, own)
     if from_log is not None:
@@ -428,7 +431,7 @@ def rerun(
     from optimize.report.plan_json import plan_json
     from optimize.rerun import rerun as make_again
 
-    found = make_again(folder, lambda scenario: plan_json(find_plan(scenario, jobs=jobs, tell=tell)))
+    found = make_again(folder, lambda scenario, how: plan_json(find_plan(scenario, jobs=jobs, tell=tell, full=how == "full")))
     if as_json:
         emit_json(found.as_json())
     else:

@@ -64,8 +64,9 @@ def prices_of(relay: str | None, usd_input: float | None, usd_output: float | No
 
         relays = load_catalog().relays
         if relay not in relays:
-            near = ", ".join(nearest(relay, list(relays))) or "see `servemix catalog relays`"
-            raise InputError(f'--relay: "{relay}" is no relay of the catalogue; did you mean {near}?')
+            near = " or ".join(nearest(relay, list(relays)))
+            hint = f"did you mean {near}?" if near else "see `servemix catalog relays`"
+            raise InputError(f'--relay: "{relay}" is no relay of the catalogue; {hint}')
         row = relays[relay]
     into = usd_input if usd_input is not None else row.usd_per_mtok_input if row else None
     out = usd_output if usd_output is not None else row.usd_per_mtok_output if row else None

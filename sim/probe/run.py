@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Callable
 from urllib.parse import urlsplit
 
@@ -42,6 +43,9 @@ def check(setup: Setup) -> None:
     caps = setup.caps
     if caps.requests < 1 or caps.tokens < 1 or not 0 < caps.seconds <= 86400 or (caps.usd is not None and not caps.usd > 0):
         problems.append("caps: --max-requests, --max-tokens, --max-seconds and --max-usd must be above 0")
+    money = [caps.usd, *((setup.prices.input, setup.prices.output, setup.prices.cached) if setup.prices else ())]
+    if any(value is not None and not 0 <= value < math.inf for value in money):
+        problems.append("--max-usd and prices must be finite numbers of 0 or more: nothing else can be a cap")
     if caps.usd is not None and setup.prices is None:
         problems.append("--max-usd: no price is known; give --usd-per-mtok-input and --usd-per-mtok-output, or --relay NAME")
     if not setup.load.rates_rps and not setup.load.concurrency:

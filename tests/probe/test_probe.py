@@ -241,6 +241,12 @@ def test_every_problem_of_a_setup_is_told_at_once() -> None:
     assert len(told.value.problems) == 4 and "secret" not in str(told.value)
 
 
+def test_a_price_that_is_no_number_cannot_switch_a_cap_off() -> None:
+    for prices in (Prices(float("nan"), 1.0), Prices(1.0, float("inf")), Prices(1.0, 1.0, float("nan"))):
+        with pytest.raises(InputError, match="finite"):
+            probe(Setup("http://127.0.0.1:9/v1", "m", prices=prices, caps=Caps(usd=1.0)), "none", quiet)
+
+
 def test_a_server_that_goes_away_ends_the_probe_instead_of_wearing_out_its_caps() -> None:
     gone = Answer(raw=b"")
     with serving(lambda n, _: Answer() if n < 10 else gone) as server:

@@ -9,7 +9,7 @@ import numpy as np
 
 from optimize.money import HOUR_S
 from optimize.program.answer import Parts, spent_usd, unserved_requests
-from optimize.program.hours import Effort, solve_hour, solve_hours
+from optimize.program.hours import Effort, in_order, running, solve_hour, solve_hours
 from optimize.program.month import Month, MonthPrices, prices_of
 from optimize.program.routes import PoolRoute
 from optimize.program.stages import Found, all_slices, beside, shared_bound, stage_one
@@ -115,8 +115,10 @@ def one_pass(task: Task, penalty: float, left: float) -> Parts:
     volume = problem.demand.mean_rps.sum(axis=0) * problem.demand.weight_h
     parted = month.spent_usd * (left / total) if total > 0 else volume * (left / max(volume.sum(), 1e-9))
     carry = 0.0
-    for t in sorted(all_slices(problem), key=lambda t: (parted[t], t)):
-        view = month.view(task.routes, task.prices, t, penalty)
+    order = in_order(problem, task.routes)
+    for t, previous in order if problem.boot is not None else sorted(order, key=lambda each: (parted[each[0]], each[0])):
+        before = None if previous is None else running(parts, task.routes, previous)
+        view = month.view(task.routes, task.prices, t, penalty, before)
         view = replace(view, budget_usd=max(0.0, float(parted[t]) + carry))
         solve_hour(problem, task.routes, view, penalty, task.effort, parts)
         carry += float(parted[t]) - hour_usd(problem, task.routes, parts, t)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
+import numpy as np
 import pulp
 
 from optimize.program.answer import Parts, read
@@ -59,9 +60,12 @@ def solve_hours(
     """
     parts = month.parts(problem)
     known: dict[bytes, tuple[int, float, float]] = {}
-    objective, bound, proven = [], [], True
-    for t, weight in enumerate(problem.demand.weight_h):
-        view = month.view(routes, prices, t, None if served_first else penalty)
+    objective, bound, proven = np.zeros(len(problem.demand.slices)), np.zeros(len(problem.demand.slices)), True
+    weight_h = problem.demand.weight_h
+    for t, previous in in_order(problem, routes):
+        weight = float(weight_h[t])
+        before = None if previous is None else running(parts, routes, previous)
+        view = month.view(routes, prices, t, None if served_first else penalty, before)
         key = problem.demand.mean_rps[:, t].tobytes() + hour_key(view)
         if key not in known:
             value, low, found = solve_hour(problem, routes, view, penalty, effort, parts)
@@ -70,16 +74,37 @@ def solve_hours(
         twin, value, low = known[key]
         for array in parts.hourly():
             array[..., t] = array[..., twin]
-        objective.append(value * weight)
-        bound.append(low * weight)
-    return Hours(parts, tuple(objective), tuple(bound), proven)
+        objective[t], bound[t] = value * weight, low * weight
+    return Hours(parts, tuple(map(float, objective)), tuple(map(float, bound)), proven)
+
+
+def in_order(problem: ProgramInput, routes: tuple[PoolRoute, ...]) -> list[tuple[int, int | None]]:
+    """Slices with the one before each, where hosts start: around the ring from its quietest hour, which starts from nothing known."""
+    slices = range(len(problem.demand.slices))
+    if problem.boot is None or not any(route.boot_usd > 0 for route in routes):
+        return [(t, None) for t in slices]
+    volume, after = problem.demand.mean_rps.sum(axis=0), {before: t for t, before in enumerate(problem.boot.previous)}
+    order: list[tuple[int, int | None]] = []
+    left = set(slices)
+    while left:
+        t, before = min(left, key=lambda t: (volume[t], t)), None
+        while t in left:
+            order.append((t, before))
+            left.discard(t)
+            t, before = after.get(t, t), t
+    return order
+
+
+def running(parts: Parts, routes: tuple[PoolRoute, ...], t: int) -> dict[int, int]:
+    """Pool -> hosts in slice `t`, elastic pools that have any."""
+    return {route.index: int(parts.hosts[route.index, t]) for route in routes if route.elastic and parts.hosts[route.index, t]}
 
 
 def hour_key(view: View) -> bytes:
     """What an hour is told beside its demand, as bytes: hours with the same key have the same answer, if their weights agree too."""
-    if not view.host_usd and not view.allotment:
+    if view.before is None and not view.allotment:
         return b""
-    return repr((view.slices, view.host_usd, view.allotment)).encode()
+    return repr((view.slices, view.before, view.allotment)).encode()
 
 
 def solve_hour(

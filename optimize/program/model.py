@@ -30,6 +30,7 @@ class View:
     unit_usd     relay -> USD per unit, tier_usd  relay -> USD for its tier: choices that hours share the price of
     host_usd     (pool, slice) -> USD per host, call_usd  relay -> share of its prices: added to the objective only, in place of rows
     allotment    account -> USD that these hours may pay it
+    before       pool -> hosts in the hour before, where known: those beyond them start
     """
 
     slices: tuple[int, ...]
@@ -46,6 +47,7 @@ class View:
     host_usd: dict[tuple[int, int], float] = field(default_factory=dict)
     call_usd: dict[int, float] = field(default_factory=dict)
     allotment: dict[int, float] = field(default_factory=dict)
+    before: dict[int, int] | None = None
 
 
 @dataclass
@@ -137,7 +139,7 @@ def _hosts(model: Model, route: PoolRoute) -> None:
         model.money.append((variable, route.usd_per_hour * float(weight_h[t])))
         if (p, t) in view.host_usd:
             model.extra.append((variable, view.host_usd[p, t]))
-        if view.month and route.boot_usd > 0:
+        if (view.month or view.before is not None) and route.boot_usd > 0:
             assert model.problem.boot is not None
             model.starts[p, t] = add_variable(model, f"starts_{p}_{t}", 0, int(route.most[t]), False)
             model.money.append((model.starts[p, t], route.boot_usd * float(model.problem.boot.times[t])))

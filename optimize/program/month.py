@@ -31,8 +31,10 @@ class Month:
     allotment: dict[int, Floats] = field(default_factory=dict)
     spent_usd: Floats = field(default_factory=lambda: np.zeros(0))
 
-    def view(self, routes: tuple[PoolRoute, ...], prices: MonthPrices, t: int, penalty: float | None) -> View:
-        """Hour `t` beside these decisions, which are paid already."""
+    def view(
+        self, routes: tuple[PoolRoute, ...], prices: MonthPrices, t: int, penalty: float | None, before: dict[int, int] | None = None
+    ) -> View:
+        """Hour `t` beside these decisions, which are paid already; `before` are the hosts of the hour before, where hosts start."""
         fixed = {route.index: (self.base.get(route.index, 0),) * 2 for route in routes if not route.elastic}
         return View(
             (t,),
@@ -41,8 +43,8 @@ class Month:
             penalty_usd=penalty,
             closed=self.closed,
             units=self.units,
-            host_usd={(p, t): float(usd[t]) for p, usd in prices.host_usd.items()},
             call_usd=prices.call_usd,
+            before=before,
             allotment={g: float(usd[t]) for g, usd in self.allotment.items()},
         )
 

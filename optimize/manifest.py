@@ -17,17 +17,22 @@ from sim.scenario.records import LogTraffic, Scenario
 FINANCE_FILE = FILE
 SCHEMA = "servemix.manifest/1"
 NAME = "manifest.json"
+BRIEF = "brief"
 COPIES = "inputs"
 COPIED_BYTES = 5_000_000  # larger inputs (request logs) are only hashed
 SOFTWARE = ("numpy", "scipy", "numba", "highspy", "pulp", "simpy")
 Json = dict[str, Any]
 
 
-def manifest(scenario: Scenario, plan: Json) -> Json:
-    """The manifest of `plan` (as written to plan.json) made from `scenario`; no clock and no name of a machine: same run, same bytes."""
+def manifest(scenario: Scenario, plan: Json, explain: str = BRIEF) -> Json:
+    """The manifest of `plan` (as written to plan.json) made from `scenario`; no clock and no name of a machine: same run, same bytes.
+
+    `explain` is the option of that name, which adds to what a plan says.
+    """
     return {
         "schema": SCHEMA,
-        "command": command(scenario),
+        "command": command(scenario, explain),
+        "options": {"explain": explain},
         "scenario": {
             "path": scenario.path.as_posix(),
             "name": scenario.name,
@@ -48,10 +53,11 @@ def manifest(scenario: Scenario, plan: Json) -> Json:
     }
 
 
-def command(scenario: Scenario) -> str:
+def command(scenario: Scenario, explain: str = BRIEF) -> str:
     """The command line that makes the plan again."""
     sets = [part for text in scenario.overrides for part in ("--set", text)]
-    return shlex.join(["python", "cli.py", "optimize", scenario.path.as_posix(), "--seed", str(scenario.seed), *sets])
+    more = [] if explain == BRIEF else ["--explain", explain]
+    return shlex.join(["python", "cli.py", "optimize", scenario.path.as_posix(), "--seed", str(scenario.seed), *sets, *more])
 
 
 def plan_bytes(plan: Json) -> bytes:
@@ -113,7 +119,7 @@ def read_manifest(folder: Path) -> Json:
         raise InputError(f"{path}: not JSON; name a folder that `optimize --out DIR` wrote") from None
     if not isinstance(value, dict) or value.get("schema") != SCHEMA:
         raise InputError(f'{path}: schema: is not "{SCHEMA}"; name a folder that `optimize --out DIR` wrote')
-    missing = [key for key in ("scenario", "inputs", "catalog", "software", "result", "figures") if key not in value]
+    missing = [key for key in ("scenario", "options", "inputs", "catalog", "software", "result", "figures") if key not in value]
     if missing:
         raise InputError(f"{path}: {', '.join(missing)} missing; the file is torn: make the plan again with `optimize`")
     return value

@@ -17,7 +17,7 @@ from sim.scenario.records import Scenario
 
 SHOWN = 20
 Json = dict[str, Any]
-Maker = Callable[[Scenario], Json]  # scenario -> plan.json's object
+Maker = Callable[[Scenario, str], Json]  # scenario, value of --explain -> plan.json's object
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ def rerun(folder: Path, make: Maker) -> Rerun:
     said, before = read_manifest(folder), read_plan(folder / "plan.json")
     scenario, changed = recorded_scenario(folder, said)
     changed += changed_surroundings(said, scenario)
-    after = make(scenario)
+    after = make(scenario, str(said["options"].get("explain")))
     if plan_bytes(after) == plan_bytes(before):
         return Rerun(True, tuple(changed), ())
     fresh = json.loads(plan_bytes(after))

@@ -12,8 +12,8 @@ from optimize.report.finance_columns import FINANCE_TABLES
 HEAD = """# Tables of a plan
 
 `optimize --out DIR` writes each table as `tables/NAME.csv`; `report.xlsx` has the same columns. This page is made from the
-declarations in `optimize/report/columns.py`, `finance_columns.py` and `decision_why.py` by `python -m optimize.report.reference`. "money" is the
-scenario's currency; a share is 0..1; an empty cell means that there is no value.
+declarations in `optimize/report/columns.py`, `finance_columns.py` and `decision_why.py` by `python -m optimize.report.reference`.
+"money" is the scenario's currency; a share is 0..1; an empty cell means that there is no value.
 """
 
 

@@ -9,7 +9,7 @@ import os
 import tempfile
 from pathlib import Path
 
-from optimize.manifest import COPIES, copies, manifest, plan_bytes
+from optimize.manifest import BRIEF, COPIES, copies, manifest, plan_bytes
 from optimize.records import Plan
 from optimize.report.columns import Table
 from optimize.report.decision_why import why_tables
@@ -29,7 +29,7 @@ def check_folder(out: Path) -> None:
         raise InputError(f"--out: {out}: {error.strerror or error}; name a folder that can be written") from None
 
 
-def write_results(plan: Plan, out: Path) -> Path:
+def write_results(plan: Plan, out: Path, explain: str = BRIEF) -> Path:
     """Writes plan.json, manifest.json, report.html, report.xlsx, tables/NAME.csv, figures/NAME.png with .csv and copies of small inputs
     into `out`, and returns it. Same plan, same bytes.
     """
@@ -41,7 +41,7 @@ def write_results(plan: Plan, out: Path) -> Path:
         check_folder(folder)
     money = Money(plan)
     said = plan_json(plan, money)
-    made = manifest(plan.scenario, said)
+    made = manifest(plan.scenario, said, explain)
     write_bytes(out / "plan.json", plan_bytes(said))
     write_bytes(out / "manifest.json", (json.dumps(made, indent=2) + "\n").encode())
     for name, content in copies(plan.scenario).items():

@@ -21,8 +21,8 @@ from sim.scenario.records import Scenario
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 
 
-def make(scenario: Scenario) -> Json:
-    return plan_json(optimize(scenario))
+def make(scenario: Scenario, explain: str = "brief") -> Json:
+    return plan_json(optimize(scenario, full=explain == "full"))
 
 
 @pytest.fixture(scope="module")
@@ -108,3 +108,20 @@ def test_lists_of_rows_are_compared_by_name_and_not_by_place() -> None:
     a, b = {"name": "a", "v": 1}, {"name": "b", "v": 2}
     assert differences({"x": [a, b]}, {"x": [b, a]}) == []
     assert differences({"x": [a]}, {"x": [a, b]}) == [("x.b", None, b)]
+
+
+def test_an_option_that_changes_what_a_plan_says_is_part_of_the_manifest(again: Path) -> None:
+    said = json.loads((again / "out/manifest.json").read_text())
+    assert said["options"] == {"explain": "brief"}
+    scenario = load_scenario(Path(said["scenario"]["path"]), said["scenario"]["overrides"], 7)
+    plan = json.loads((again / "out/plan.json").read_text())
+    assert manifest(scenario, plan, "full")["command"].endswith("--explain full")
+    said["options"]["explain"] = "full"
+    (again / "out/manifest.json").write_text(json.dumps(said))
+    asked: list[str] = []
+
+    def note(scenario: Scenario, explain: str) -> Json:
+        asked.append(explain)
+        return make(scenario)
+
+    assert rerun(again / "out", note).identical and asked == ["full"]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from optimize.engine_limits import engine_limits
+from optimize.failover import failovers
 from optimize.token_factors import class_factors, fleet_factors
 from sim.engine.deployment import PS, Deployment
 from sim.engine.memory import kv_blocks
@@ -54,27 +55,36 @@ def fleet_from_plan(path: Path, scenario: Scenario, t: int, router: str) -> tupl
             f'{path}: scenario_digest: "{digest}" is not that of {scenario.path}: the file or its --set values '
             "differ from those that the plan was made with; give `simulate` the same ones, or make the plan again with `optimize`"
         )
-    classes = [c.name for c in scenario.request_classes]
     try:
-        pools, relays, shares = _targets(plan, classes, t)
-        named = {relay.id: relay for relay in (*scenario.catalog.relays.values(), *scenario.relays)}
-        targets: list[Pool | RelayEndpoint] = []
-        models: list[str] = []
-        calibrated = True
-        for entry, replicas in pools:
-            deployment = _deployment(entry, scenario)
-            cost = step_cost(deployment, scenario.catalog.calibration)
-            calibrated &= cost.calibrated
-            network_ps = round(scenario.policy.network_s * PS)
-            targets.append(Pool(entry["pool"], cost, kv_blocks(deployment), deployment.limits, replicas, network_ps))
-            models.append(deployment.model.id)
-        for name, enforce in relays:
-            targets.append(RelayEndpoint(name, named[name], enforce_limits=enforce))
-            models.append(named[name].model)
+        return fleet_in(plan, scenario, t, router)
     except (KeyError, IndexError, TypeError, ValueError) as error:
         raise InputError(f"{path}: does not fit scenario {scenario.name}: {error!r}; make the plan again with `optimize`") from None
+
+
+def fleet_in(plan: dict[str, Any], scenario: Scenario, t: int, router: str) -> tuple[Fleet, bool]:
+    """The fleet that the plan (as in plan.json) runs in slice `t` with the relays, step costs and limits of `scenario`, and whether
+    every step cost in it is calibrated. Raises KeyError, IndexError, TypeError or ValueError where the two do not fit.
+    """
+    classes = [c.name for c in scenario.request_classes]
+    pools, relays, shares = _targets(plan, classes, t)
+    named = {relay.id: relay for relay in (*scenario.catalog.relays.values(), *scenario.relays)}
+    targets: list[Pool | RelayEndpoint] = []
+    models: list[str] = []
+    calibrated = True
+    for entry, replicas in pools:
+        deployment = _deployment(entry, scenario)
+        cost = step_cost(deployment, scenario.catalog.calibration)
+        calibrated &= cost.calibrated
+        network_ps = round(scenario.policy.network_s * PS)
+        targets.append(Pool(entry["pool"], cost, kv_blocks(deployment), deployment.limits, replicas, network_ps))
+        models.append(deployment.model.id)
+    for name, enforce in relays:
+        targets.append(RelayEndpoint(name, named[name], enforce_limits=enforce))
+        models.append(named[name].model)
     factors = [class_factors(scenario.request_classes, model) for model in models]
-    return Fleet(tuple(targets), shares, router, token_factors=fleet_factors(factors, len(classes))), calibrated
+    chains = failovers(scenario, models[: len(pools)], [named[name] for name, _ in relays])
+    per_model = fleet_factors(factors, len(classes))
+    return Fleet(tuple(targets), shares, router, failover=chains, token_factors=per_model), calibrated
 
 
 def _targets(

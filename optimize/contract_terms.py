@@ -70,3 +70,13 @@ def boot_terms(policy: Policy, demand: Demand) -> BootTerms | None:
         for before, t in zip([ring[-1], *ring[:-1]], ring, strict=True):
             previous[t] = before
     return BootTerms(tuple(previous), np.asarray(demand.weight_h, dtype=np.float64))
+
+
+def bought_terms(terms: RelayTerms, tier: int) -> RelayTerms:
+    """The relay at the limits of the tier bought (-1: none), for whoever simulates the plan; limits of a tier are hard."""
+    if tier < 0:
+        return terms
+    own = terms.relay if terms.hard_limits else replace(terms.relay, rpm=None, tpm=None)
+    rpm, tpm = terms.tiers[tier].rpm, terms.tiers[tier].tpm
+    row = replace(own, rpm=own.rpm if rpm is None else rpm, tpm=own.tpm if tpm is None else tpm)
+    return replace(terms, relay=row, hard_limits=row.rpm is not None or row.tpm is not None)

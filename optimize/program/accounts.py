@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pulp
 
+from optimize.contract_terms import bought_terms
 from optimize.program.model import Model, Pair, add_variable
 from optimize.records import Ints, ProgramInput, ProgramSolution, RelayTerms, SpendTier
 
@@ -40,13 +41,9 @@ def widened(given: ProgramInput) -> Wide:
 
 def variant(terms: RelayTerms, tier: SpendTier) -> RelayTerms:
     """The relay as one tier sells it; its commitment becomes part of what the tier asks for."""
-    own = terms.relay if terms.hard_limits else replace(terms.relay, rpm=None, tpm=None)
-    row = replace(own, rpm=own.rpm if tier.rpm is None else tier.rpm, tpm=own.tpm if tier.tpm is None else tier.tpm)
     return replace(
-        terms,
-        relay=row,
+        bought_terms(replace(terms, tiers=(tier,)), 0),
         usd_per_request=terms.usd_per_request * tier.price_factor,
-        hard_limits=row.rpm is not None or row.tpm is not None,
         tiers=(SpendTier(max(tier.from_usd, terms.committed_usd)),),
         committed_usd=0.0,
     )

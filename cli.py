@@ -475,6 +475,38 @@ def whatif(
     raise typer.Exit(exit_code(answer))
 
 
+@app.command(epilog="Example: python cli.py decide scenarios/decide_small.yaml")
+def decide(
+    scenario: ScenarioFile,
+    as_json: AsJson = False,
+    out: OutFolder = None,
+    seed: Seed = None,
+    settings: Settings = None,
+    jobs: Jobs = 2,
+) -> None:
+    """Which of the scenario's `commitments` to sign: each is held fixed, the rest is planned again in every future.
+
+    Exit code 0: a stage serves everything in every future; 2: bad input; 3: none does.
+    """
+    from optimize.commitment.decide import decide as weigh
+    from optimize.commitment.decide import exit_code
+    from optimize.report.decision_commitment import decision_json, render_decision, write_decision
+    from optimize.report.write import check_folder
+    from sim.scenario import load_scenario
+
+    loaded = load_scenario(scenario, settings or (), seed)
+    if out is not None:
+        check_folder(out)
+    decision = weigh(loaded, jobs=jobs, tell=tell)
+    if as_json:
+        emit_json(decision_json(decision))
+    else:
+        print(render_decision(decision), end="")
+    if out is not None:
+        tell(f"results in {write_decision(decision, out)}")
+    raise typer.Exit(exit_code(decision))
+
+
 def main() -> None:
     """Entry point of `servemix`: errors that a user can cause are one message and an exit code, never a traceback."""
     from sim.errors import ServeMixError

@@ -81,7 +81,7 @@ class RateTraffic(Keys):
 class ReplayTraffic(Keys):
     """Replay of a request log."""
 
-    log: FileName = key("request log of any known format (log-formats.md), plain or gzip, relative to the scenario file", "", "requests.csv.gz")
+    log: FileName = key("request log (log-formats.md), plain or gzip, relative to the scenario file", "", "requests.csv.gz")
     scale: Positive = key("multiplies the rate of the log", "", default=1.0)
 
 

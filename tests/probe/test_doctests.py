@@ -1,0 +1,21 @@
+"""Examples in docstrings of probe, relay and token budget are true."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+
+import pytest
+
+WITH_EXAMPLES = (
+    "sim.probe.ask", "sim.probe.caps", "sim.probe.limits_told", "sim.probe.profile", "sim.probe.prompts", "sim.probe.records",
+    "sim.probe.retry_after", "sim.probe.secret", "sim.relay_law", "sim.relay_limits", "sim.relay_outages", "sim.scenario.context_budget",
+    "sim.traffic.context",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WITH_EXAMPLES)
+def test_examples_in_docstrings_run(name: str) -> None:
+    outcome = doctest.testmod(importlib.import_module(name))
+    assert outcome.attempted > 0
+    assert outcome.failed == 0

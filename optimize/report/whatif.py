@@ -26,12 +26,13 @@ TITLES = {
 ON_SCREEN = {  # of each table, what a screen of 110 columns holds beside the varied inputs
     "points": ("status", "per_month", "unserved_share", "margin", "answer"),
     "tornado": ("input", "low", "high", "low_per_month", "high_per_month", "span", "note"),
-    "risk": ("plan", "held_share", "cost_p10", "cost_p50", "cost_p90", "margin_p10", "margin_p50", "margin_p90", "chosen"),
+    "risk": ("plan", "held_share", "cost_p10", "cost_p50", "cost_p90", "attainment_p10", "attainment_p50", "chosen", "answer"),
     "levers": ("lever", "per_month", "saving", "status", "price"),
     "rules": ("rule", "measured", "verdict"),
 }
 NUMBERS = ("int", "float")
 CELL = 36  # characters of a cell on the screen
+WIDE = ("answer", "price", "note", "measured", "rule")  # columns that may take several lines
 NOTED = 6  # points whose notes the screen shows
 
 
@@ -139,13 +140,14 @@ def _shown(table: Table, answer: Answer) -> list[int]:
 def _print_table(console: Any, table: Table, answer: Answer) -> None:
     shown = _shown(table, answer)
     heads = [head_of(table.columns[i].name, answer) for i in shown]
+    wide = {k for k, i in enumerate(shown) if table.columns[i].name in WIDE}
     right = [k for k, i in enumerate(shown) if table.columns[i].dtype in NUMBERS]
     listing = terminal.table(*heads, right=right)
-    for k in range(len(shown) - 1):
-        listing.columns[k].no_wrap = True
     for row in table.rows:
         cells = [words(row[i], table.columns[i]) for i in shown]
-        listing.add_row(*(cell if k == len(cells) - 1 or len(cell) <= CELL else cell[: CELL - 1] + "…" for k, cell in enumerate(cells)))
+        listing.add_row(*(cell if k in wide or len(cell) <= CELL else f"{cell[: CELL - 1]}…" for k, cell in enumerate(cells)))
+    for k in set(range(len(shown))) - wide:
+        listing.columns[k].no_wrap = True
     terminal.show(console, listing)
 
 

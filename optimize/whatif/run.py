@@ -11,8 +11,8 @@ from typing import Any
 from optimize.whatif.cluster import joined
 from optimize.whatif.keep import Kept
 from optimize.whatif.records import Outcome
-from optimize.whatif.task import Task
-from optimize.whatif.task import run as run_task
+from optimize.whatif.task import Job
+from optimize.whatif.task import run as run_job
 
 Tell = Callable[[str], None]
 ROUNDS = 5  # times that points are sent again after their worker died
@@ -40,7 +40,7 @@ class Ran:
         return sum(outcome is None for outcome in self.outcomes)
 
 
-def run_all(tasks: Sequence[Task], where: Where) -> Ran:
+def run_all(tasks: Sequence[Job], where: Where) -> Ran:
     """Runs what an earlier run has not finished. An interruption (Ctrl-C) ends it early, with all that was done.
 
     A task that stands twice runs once. Where a worker dies, the points that it held are sent again.
@@ -67,7 +67,7 @@ def run_all(tasks: Sequence[Task], where: Where) -> Ran:
     return Ran(tuple(found.get(key) for key in keys), interrupted)
 
 
-def warm(todo: dict[str, Task], where: Where) -> None:
+def warm(todo: dict[str, Job], where: Where) -> None:
     """Compiles the kernel once, before several processes would at the same time."""
     if todo and where.cluster is None:
         from sim.engine.warm import warm_up
@@ -75,7 +75,7 @@ def warm(todo: dict[str, Task], where: Where) -> None:
         warm_up(where.tell)
 
 
-def finished(todo: dict[str, Task], where: Where, client: Any) -> Iterator[tuple[str, Outcome]]:
+def finished(todo: dict[str, Job], where: Where, client: Any) -> Iterator[tuple[str, Outcome]]:
     """Key and outcome of each point as it ends, in any order."""
     left = dict(todo)
     for attempt in range(ROUNDS):
@@ -92,7 +92,7 @@ def finished(todo: dict[str, Task], where: Where, client: Any) -> Iterator[tuple
             return
 
 
-def sent(tasks: dict[str, Task], where: Where) -> Iterator[tuple[str, Outcome]]:
+def sent(tasks: dict[str, Job], where: Where) -> Iterator[tuple[str, Outcome]]:
     """One round of `finished`, on whatever joblib's active backend is."""
     from joblib import Parallel, delayed
 
@@ -101,9 +101,9 @@ def sent(tasks: dict[str, Task], where: Where) -> Iterator[tuple[str, Outcome]]:
     yield from parallel(delayed(named)(key, task) for key, task in list(tasks.items()))
 
 
-def named(key: str, task: Task) -> tuple[str, Outcome]:
+def named(key: str, task: Job) -> tuple[str, Outcome]:
     """The outcome of `task` beside its key: outcomes come back in any order."""
-    return key, run_task(task)
+    return key, run_job(task)
 
 
 def worker_died(error: Exception) -> bool:
@@ -145,7 +145,8 @@ def said(outcome: Outcome) -> str:
     row = outcome.row
     if "per_month" in row:
         return f"{outcome.status.replace('_', ' ')} at {row['per_month']:,.0f} a month"
-    return f"{outcome.status.replace('_', ' ')} ({row.get('note', '')})"
+    note = f" ({row['note']})" if row.get("note") else ""
+    return outcome.status.replace("_", " ") + note
 
 
 def spoken(seconds: float) -> str:

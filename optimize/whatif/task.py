@@ -1,4 +1,4 @@
-"""One point, anywhere: a scenario and the factors on it -> an outcome. What runs in a worker process."""
+"""What runs in a worker process: a job -> an outcome. The usual job is one point: a scenario and the factors on it -> a plan."""
 
 from __future__ import annotations
 
@@ -7,17 +7,20 @@ import json
 import resource
 import sys
 import time
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any, Protocol
 
 from optimize.capacity import SEMANTICS, traffic_content
+from optimize.records import Plan
 from optimize.whatif.factors import with_factors
 from optimize.whatif.outcome import Row, no_row, row_of
 from optimize.whatif.records import Outcome
 from sim.errors import InputError
 from sim.scenario.records import LogTraffic, Scenario
 
-VERSION = 2  # raise when what a point keeps, or how it is planned, changes
+Factors = tuple[tuple[str, float], ...]
+VERSION = 3  # raise when what a point keeps, or how it is planned, changes
 
 
 @dataclass(frozen=True)
@@ -25,54 +28,86 @@ class Task:
     """What a worker is sent. `cache` is the folder of measured capacities; None: the worker's own."""
 
     scenario: Scenario
-    factors: tuple[tuple[str, float], ...] = ()
+    factors: Factors = ()
     cache: Path | None = None
+    keep_fleet: bool = False  # keep what `simulate --plan` reads beside the row, under "plan"
 
     @property
     def key(self) -> str:
         """Hash of all that the outcome depends on: values, factors, seed, catalogue, the log's bytes, the version of the program."""
-        scenario = self.scenario
-        content = {
-            "version": [VERSION, SEMANTICS],
-            "digest": scenario.digest,
-            "seed": scenario.seed,
-            "catalogue": scenario.catalog.digest,
-            "factors": [[name, factor] for name, factor in self.factors if factor != 1.0],
-            "log": traffic_content(scenario)["log"] if isinstance(scenario.traffic, LogTraffic) else "",
-            "changes": changes(scenario),
-        }
-        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:24]
+        return content_key({"point": scenario_content(self.scenario, self.factors), "fleet": self.keep_fleet})
+
+    def row(self) -> Row:
+        """The plan as one row."""
+        from optimize.plan import optimize
+
+        plan = optimize(with_factors(self.scenario, self.factors), jobs=1, cache=self.cache, only_plan=True)
+        return row_of(plan) | ({"plan": fleet_of(plan)} if self.keep_fleet else {})
+
+
+def fleet_of(plan: Plan) -> dict[str, Any]:
+    """The keys of plan.json that say who serves what in every hour."""
+    from optimize.report.plan_json import plan_json
+
+    said = plan_json(plan)
+    return {name: said[name] for name in ("scenario", "status", "hours", "fleet", "relays", "routing")}
+
+
+def scenario_content(scenario: Scenario, factors: Factors) -> dict[str, Any]:
+    """Everything of a scenario that an outcome may depend on, as plain values."""
+    return {
+        "digest": scenario.digest,
+        "seed": scenario.seed,
+        "catalogue": scenario.catalog.digest,
+        "factors": [[name, factor] for name, factor in factors if factor != 1.0],
+        "log": traffic_content(scenario)["log"] if isinstance(scenario.traffic, LogTraffic) else "",
+        "changes": changes(scenario),
+    }
 
 
 def changes(scenario: Scenario) -> str:
     """Hash of the resolved values: scenarios that were changed after loading (levers) have the digest of their file."""
-    from dataclasses import asdict
-
     values = asdict(replace(scenario, catalog=replace(scenario.catalog, offers={}, relays={}), path=Path(), description="", overrides=()))
     return hashlib.sha256(json.dumps(values, sort_keys=True, default=str).encode()).hexdigest()
 
 
-def run(task: Task) -> Outcome:
-    """The outcome of one point; an error becomes a row with status `bad_input` or `failed`, and never stops the others."""
+class Job(Protocol):
+    """What runs anywhere and is kept under its key."""
+
+    @property
+    def key(self) -> str:
+        """Hash of all that the outcome depends on."""
+
+    def row(self) -> Row:
+        """The row of plain values that it comes to; its `status` says how."""
+
+
+def run(job: Job) -> Outcome:
+    """The outcome of one job; an error becomes a row with status `bad_input` or `failed`, and never stops the others.
+
+    In this process alone: jobs run side by side, the steps of one do not.
+    """
+    from joblib import parallel_config
+
     started_s = time.process_time()
-    row = planned(task)
+    try:
+        with parallel_config(backend="sequential"):
+            row = job.row()
+    except InputError as error:
+        row = no_row("bad_input", "; ".join(error.problems))
+    except Exception as error:  # a defect of ours in one point must not take the others with it
+        row = no_row("failed", f"{type(error).__name__}: {error}".splitlines()[0])
     return Outcome(row, round(time.process_time() - started_s, 3), peak_mb())
 
 
-def planned(task: Task) -> Row:
-    """The row of the plan, made in this process alone: points run side by side, the steps of one do not."""
-    from joblib import parallel_config
+def content_key(content: dict[str, Any]) -> str:
+    """The key of a job that depends on `content`, and on the versions of what computes it.
 
-    from optimize.plan import optimize
-
-    try:
-        with parallel_config(backend="sequential"):
-            plan = optimize(with_factors(task.scenario, task.factors), jobs=1, cache=task.cache, only_plan=True)
-        return row_of(plan)
-    except InputError as error:
-        return no_row("bad_input", "; ".join(error.problems))
-    except Exception as error:  # a defect of ours in one point must not take the others with it
-        return no_row("failed", f"{type(error).__name__}: {error}".splitlines()[0])
+    >>> len(content_key({"seed": 1}))
+    24
+    """
+    text = json.dumps({"version": [VERSION, SEMANTICS], **content}, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:24]
 
 
 def peak_mb() -> float:

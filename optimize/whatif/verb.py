@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from optimize.whatif import tornado
+from optimize.whatif import levers as lever_verb
+from optimize.whatif import risk, tornado
 from optimize.whatif.ask import Question, vary
 from optimize.whatif.records import Answer
 from optimize.whatif.run import Where
@@ -30,6 +31,10 @@ def what_if(
         raise InputError(f"--samples: draws nothing with {asked[0]}; leave it out, or ask with --vary or --uncertain")
     if one_at_a_time:
         return tornado.one_at_a_time(question, texts, where)
+    if uncertain:
+        return risk.uncertain(question, texts, samples or DRAWS, where)
+    if levers:
+        return lever_verb.levers(question, where)
     return vary(question, texts, samples, where)
 
 

@@ -10,6 +10,8 @@ from sim.fleet_records import Fleet, Pool
 from sim.router import ROUTERS, WHOLE
 from sim.traffic.columns import Requests
 
+MOST_PRIORITIES = 100
+
 
 def pool_problems(pool: Pool) -> list[str]:
     """What the kernel could not simulate of `pool`."""
@@ -52,6 +54,10 @@ def check_fleet(fleet: Fleet, requests: Requests) -> None:
         problems.append("shares: entries must be 0..1 and rows sum to at most 1")
     if fleet.router not in ROUTERS:
         problems.append(f"router: {fleet.router!r} is unknown; write one of {', '.join(ROUTERS)}")
+    if fleet.priorities and len(fleet.priorities) < classes:
+        problems.append(f"priorities: {len(fleet.priorities)} for {classes} classes; write one per class, or none")
+    if len(set(fleet.priorities)) > MOST_PRIORITIES:
+        problems.append(f"priorities: {len(set(fleet.priorities))} different ones; write at most {MOST_PRIORITIES}")
     if fleet.affinity_slack < 0:
         problems.append(f"affinity_slack: {fleet.affinity_slack} is negative; write 0 or more")
     pools = [rule.pool for rule in fleet.overflow]

@@ -70,6 +70,7 @@ class Fleet:
 
     shares    [classes, targets], rows sum to at most 1; what is missing to 1 is rejected
     router    within a pool: "least_outstanding", "round_robin", or "session_affinity" (a turn follows its session's last one)
+    priorities  of each class inside pools, lower ones first; (): all alike
     affinity_slack  open requests that a replica may have more than the least loaded one before turns of its sessions go elsewhere
     token_factors  [classes, targets, 2] input and output tokens that a target's model makes of one of the request's; None: 1
     """
@@ -80,6 +81,7 @@ class Fleet:
     overflow: tuple[Overflow, ...] = ()
     failover: tuple[FailOver, ...] = ()
     affinity_slack: int = 64
+    priorities: tuple[int, ...] = ()
     token_factors: npt.NDArray[np.float64] | None = None
 
 

@@ -52,22 +52,23 @@ class Run:
         ended: Ended = nobody_waits,
     ) -> None:
         affinity = fleet.router == "session_affinity"
+        several = len(set(fleet.priorities)) > 1
         self.targets = targets_of(requests, fleet.shares, seed, whole_sessions=affinity)
         requests = counted_by_target(requests, self.targets, fleet.token_factors)
         self.fleet, self.requests = fleet, requests
         self.offer_to, self.ended = offer_to, ended
         self.env = simpy.Environment(initial_time=0)
-        self.rows = request_rows(requests)
+        self.rows = request_rows(requests, fleet.priorities)
         self.ends: list[tuple[int, int, int, int, int]] = []  # request, first_ps, finish_ps, status, attempts
         self.attempts_before: dict[int, int] = {}  # request -> attempts at relays that failed it
         self.into_pools: list[Serve] = []
         self.ended_at_once: list[npt.NDArray[np.int64]] = []  # the same as columns
         self.servers: list[PoolState | RelayServer] = []
-        links = request_links(requests) if affinity or _caches(fleet) else None
+        links = request_links(requests) if affinity or several or _caches(fleet) else None
         for index, target in enumerate(fleet.targets):
             if isinstance(target, Pool):
-                mine = links if affinity or target.limits.prefix_caching else None
-                self.servers.append(PoolState(target, self.rows, fleet.router, mine, fleet.affinity_slack))
+                mine = links if affinity or several or target.limits.prefix_caching else None
+                self.servers.append(PoolState(target, self.rows, fleet.router, mine, fleet.affinity_slack, len(set(fleet.priorities)) or 1))
             else:
                 self.servers.append(RelayServer(target, stream(seed, "relay", index)))
 

@@ -1,7 +1,7 @@
-"""The batch of one replica: the heap of ends, the running list, the queue, and preemption.
+"""The batch of one replica: the heap of ends, the running list, and preemption.
 
-`q` is the replica's record, `w` its work row (histogram of 16, then the heap), `rows` the records of all requests, `links` those of the
-prefix cache.
+`q` is the replica's record, `w` its work row (histogram of 16, the heap, the ends of the queue's levels), `rows` the records of all
+requests, `links` those of the prefix cache.
 """
 
 from __future__ import annotations
@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 from sim.engine.jit import compiled
-from sim.engine.layout import ENDED, FINISHED_STATUS, OUTSTANDING, ROW_BITS
+from sim.engine.layout import ENDED, FINISHED_STATUS, LEVELS, OUTSTANDING, ROW_BITS
 from sim.engine.prefix import leave, trim
+from sim.engine.queue import enqueue_front, take_head
 
 
 @compiled
@@ -65,12 +66,9 @@ def unlink(q: Any, rows: Any, i: int) -> None:
 
 
 @compiled
-def admit(q: Any, rows: Any, i: int) -> None:
+def admit(q: Any, w: Any, table: Any, rows: Any, links: Any, i: int) -> None:
     """Move row `i`, the head of the queue, to the end of the running list."""
-    q.wait_head = rows[i].next
-    if q.wait_head < 0:
-        q.wait_tail = -1
-    q.waiting -= 1
+    take_head(q, w, table, rows, links, i)
     rows[i].prev, rows[i].next = q.run_tail, -1
     if q.run_tail >= 0:
         rows[q.run_tail].next = i
@@ -91,9 +89,21 @@ def forget_decode(q: Any, w: Any, rows: Any, i: int) -> int:
 
 
 @compiled
-def _preempt_last(q: Any, w: Any, table: Any, rows: Any, links: Any, r: int) -> int:
-    """The last admitted row, moved to the front of the queue; its blocks are available."""
-    i = q.run_tail
+def _victim(q: Any, table: Any, rows: Any, links: Any) -> int:
+    """The row that is preempted next: of the lowest priority, the last admitted."""
+    if links is None:
+        return int(q.run_tail)
+    victim, i = q.run_tail, q.run_tail
+    while i >= 0 and rows[victim].level < table[LEVELS] - 1:
+        if rows[i].level > rows[victim].level:
+            victim = i
+        i = rows[i].prev
+    return int(victim)
+
+
+@compiled
+def _preempt(q: Any, w: Any, table: Any, rows: Any, links: Any, r: int, i: int, extra: int) -> None:
+    """Row i goes to the front of the queue, behind higher priorities; its blocks are available, `extra` taken in this step included."""
     if i == q.partial:
         computed = q.computed
         blocks = (rows[i].input + rows[i].generated + 15) >> 4
@@ -105,33 +115,53 @@ def _preempt_last(q: Any, w: Any, table: Any, rows: Any, links: Any, r: int) -> 
             at += 1
         remove(w, q.decodes, at)
         computed = forget_decode(q, w, rows, i)
-        blocks = (computed + 15) >> 4
+        blocks = ((computed + 15) >> 4) + extra
     q.free += leave(q, table, links, rows, r, i, computed, blocks)
     q.lost += computed
     unlink(q, rows, i)
-    rows[i].next = q.wait_head
-    if q.wait_head < 0:
-        q.wait_tail = i
-    q.wait_head = i
-    q.waiting += 1
-    q.waiting_peak = max(q.waiting_peak, q.waiting)
+    enqueue_front(q, w, table, rows, links, i)
     rows[i].preemptions += 1
     q.preemptions += 1
-    return int(i)
+
+
+@compiled
+def _taken(q: Any, rows: Any, links: Any, i: int, victim: int) -> int:
+    """Blocks that `victim` has taken in this step before row i asks: one, if it needs one and stands before i."""
+    if links is None:
+        return 0
+    if victim == q.partial or ((rows[victim].offset + q.count) & 15) != 0:
+        return 0
+    e = rows[i].prev
+    while e >= 0 and e != victim:
+        e = rows[e].prev
+    return 1 if e >= 0 else 0
 
 
 @compiled
 def take_scarce_blocks(q: Any, w: Any, table: Any, rows: Any, links: Any, r: int) -> None:
-    """Decodes take their next blocks, oldest first; the last admitted ones are preempted for them."""
+    """Decodes take their next blocks, oldest first; others, or the asking one itself, are preempted for them."""
     i = q.run_head
     while i >= 0:
+        after = rows[i].next
         if i != q.partial and ((rows[i].offset + q.count) & 15) == 0:
-            while q.free == 0:
-                if _preempt_last(q, w, table, rows, links, r) == i:
-                    return
-            q.free -= 1
-            trim(q, links, q.free)
-        i = rows[i].next
+            victim = -1
+            while q.free == 0 and victim != i:
+                victim = _victim(q, table, rows, links)
+                after = rows[i].next
+                _preempt(q, w, table, rows, links, r, victim, _taken(q, rows, links, i, victim))
+            if victim != i:
+                q.free -= 1
+                trim(q, links, q.free)
+                after = rows[i].next
+        i = after
+
+
+@compiled
+def is_partial_left(q: Any, links: Any) -> bool:
+    """Whether the partly prefilled row has outlived `take_scarce_blocks`; with one priority it is the first victim."""
+    if links is None:
+        return False
+    return bool(q.partial >= 0)
 
 
 @compiled

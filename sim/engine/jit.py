@@ -12,7 +12,7 @@ import numba
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 # Numba's cache compares the file of a function, not those of the functions that are compiled into it.
-_COMPILED = ("batch", "jit", "kernel", "layout", "prefix", "step")
+_COMPILED = ("batch", "jit", "kernel", "layout", "prefix", "queue", "step")
 _SOURCES = hashlib.sha256(b"".join((Path(__file__).parent / f"{name}.py").read_bytes() for name in _COMPILED)).hexdigest()
 
 

@@ -6,10 +6,10 @@ length has a closed form, so that a jump over them ends on the same picosecond a
     decodes     share one counter `count` of steps; each holds `offset = computed - count` and `end_step`, the count at which it ends
     next end    heap of (end_step, row), one entry per decode
     blocks      `histogram[offset mod 16]`: at step `count` the decodes with offset = -count (mod 16) need one block more
-    queues      running (order of admission) and waiting are linked lists through the rows
+    queues      running (order of admission) and waiting (by priority) are linked lists through the rows
 
-The parts: `layout` (indices of the arrays), `batch` (lists, heap, preemption), `prefix` (what stays cached), `step` (plan and end
-of a step), and here time and routing.
+The parts: `layout` (indices of the arrays), `queue`, `batch` (running, heap, preemption), `prefix` (what stays cached), `step` (plan and
+end of a step), and here time and routing.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ from sim.engine.layout import (
     WATERMARK,
 )
 from sim.engine.prefix import blocks_wanted, counted_blocks, shared_blocks, trim
+from sim.engine.queue import enqueue
 from sim.engine.step import account, end_segment, plan, run_ps, steps_until
 
 REJECTED, FULL = -1, -2  # answers of `offer`
@@ -53,23 +54,17 @@ def _advance(front: Any, replicas: Any, work: Any, table: Any, rows: Any, links:
 
 
 @compiled
-def _enqueue(front: Any, q: Any, table: Any, rows: Any, links: Any, r: int, t: int, i: int) -> None:
+def _accept(front: Any, q: Any, w: Any, table: Any, rows: Any, links: Any, r: int, t: int, i: int) -> None:
     """Row i joins the queue of replica r at t; a run of decodes is cut at the first step end from which it could be admitted."""
-    rows[i].replica, rows[i].next = r, -1
-    if q.wait_tail >= 0:
-        rows[q.wait_tail].next = i
-    else:
-        q.wait_head = i
-    q.wait_tail = i
-    q.waiting += 1
-    q.waiting_peak = max(q.waiting_peak, q.waiting)
+    rows[i].replica = r
+    enqueue(q, w, table, rows, links, i)
     front[OUTSTANDING, r] += 1
     if front[WAKE, r] == NEVER:
         q.clock = t
         front[WAKE, r] = t  # an empty segment: the step starts once time moves on, after all arrivals at t
     elif (
         q.kind == RUN
-        and q.waiting == 1
+        and q.wait_head == i
         and q.partial < 0
         and q.running < table[MAX_SEQS]
         and blocks_wanted(table, links, rows, r, i) <= q.free - table[WATERMARK]
@@ -130,7 +125,7 @@ def offer(front: Any, replicas: Any, work: Any, table: Any, rows: Any, links: An
         return REJECTED
     if router == SESSION_AFFINITY:
         _settle_session(links, i, int(best))
-    _enqueue(front, replicas[best], table, rows, links, best, t, i)
+    _accept(front, replicas[best], work[best], table, rows, links, best, t, i)
     return int(best)
 
 

@@ -1,9 +1,10 @@
 """How a pool's state lies in the arrays that the kernel works on: indices and codes, no behaviour."""
 
 # Columns of `table` (ENDED: first of the list of finished rows); behind them stand base_ps[0..max_tokens] and context_ps[0..max_seqs].
-# PROMPTS: the first record of `links` that is a system prompt; SYSTEMS: how many there are per replica; SLACK: of session affinity.
+# PROMPTS: the first record of `links` that is a system prompt; SYSTEMS: how many there are per replica; SLACK: of session affinity;
+# LEVELS: number of priorities.
 KV_BLOCKS, WATERMARK, MAX_SEQS, MAX_TOKENS, SEQUENCE_PS, PAIR_PS, PREFILL_PS, ROUTER, NEXT, ERROR, ENDED = range(11)
-CACHING, PROMPTS, SYSTEMS, SLACK, HEADER = range(11, 16)
+CACHING, PROMPTS, SYSTEMS, SLACK, LEVELS, HEADER = range(11, 17)
 LEAST_OUTSTANDING, ROUND_ROBIN, SESSION_AFFINITY = 0, 1, 2  # table[ROUTER]
 WAKE, OUTSTANDING = 0, 1  # rows of `front`
 IDLE, RUN, STEP = 0, 1, 2  # kinds of segment: nothing, k decode steps (blocks not yet taken), one step (blocks taken)

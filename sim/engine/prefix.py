@@ -4,7 +4,7 @@
 system prompt. `q.free` counts what is available, cached blocks included; `q.cached` how many of it are cached. So blocks are
 taken as if there was no cache, and `trim` then gives up what is too much: the same blocks as one by one.
 
-Without a cache and session affinity `links` is None: numba then compiles the kernel a second time, without anything that is here.
+Without a cache, session affinity and priorities `links` is None: numba then compiles the kernel a second time, without anything of those.
 """
 
 from __future__ import annotations

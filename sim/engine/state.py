@@ -20,6 +20,7 @@ ROW = np.dtype(
         *((name, np.int64) for name in ("offset", "end_step", "first", "finish")),
         ("replica", np.int32),
         ("status", np.int8),
+        ("level", np.int8),
     ],
     align=True,
 )  # 64 bytes: one cache line per request
@@ -45,19 +46,21 @@ _LAW = {
 }
 
 
-def request_rows(requests: Requests) -> npt.NDArray[Any]:
-    """One ROW per request, all of them open."""
+def request_rows(requests: Requests, priorities: tuple[int, ...] = ()) -> npt.NDArray[Any]:
+    """One ROW per request, all of them open; `priorities` by class, lower ones first, become levels 0, 1, ..."""
     rows = np.zeros(len(requests), ROW)
     rows["input"], rows["output"] = requests.input_tokens, requests.output_tokens
     rows["first"] = rows["finish"] = rows["replica"] = rows["next"] = rows["prev"] = -1
     rows["status"] = Status.IN_FLIGHT
+    if len(set(priorities)) > 1:
+        rows["level"] = np.unique(priorities, return_inverse=True)[1][requests.class_id]
     return rows
 
 
 class PoolState:
     """A pool in the kernel's form. Its clock is that of the clients' arrivals: tokenising and the network delay every request of
     the pool by the same `shift_ps`, which is added to its first and last token afterwards. `links` is the template of
-    `sim.engine.links`, needed for a prefix cache and for session affinity."""
+    `sim.engine.links`, needed for a prefix cache and for session affinity; `levels` is the number of priorities in `rows`."""
 
     def __init__(
         self,
@@ -66,6 +69,7 @@ class PoolState:
         router: str = "least_outstanding",
         links: npt.NDArray[Any] | None = None,
         affinity_slack: int = 0,
+        levels: int = 1,
     ) -> None:
         limits, cost = pool.limits, pool.cost
         self.pool, self.rows = pool, rows
@@ -77,7 +81,8 @@ class PoolState:
         self.replicas["free"] = pool.kv_blocks
         for name in ("partial", "fresh", *_LISTS, "oldest", "newest"):
             self.replicas[name] = -1
-        self.work = np.zeros((size, BLOCK_TOKENS + seqs), np.int64)
+        self.work = np.zeros((size, BLOCK_TOKENS + seqs + levels), np.int64)
+        self.work[:, BLOCK_TOKENS + seqs :] = -1
         self.watermark = int(limits.watermark * pool.kv_blocks)
         self.table = np.zeros(layout.HEADER + tokens + seqs + 2, np.int64)
         self.links: npt.NDArray[Any] | None = None
@@ -86,7 +91,7 @@ class PoolState:
             self.links, systems = pool_links(links, size)
         self.table[: layout.HEADER] = (
             pool.kv_blocks, self.watermark, seqs, tokens, cost.sequence_ps, cost.pair_ps, cost.prefill_context_ps,
-            ROUTER_CODES[router], 0, 0, -1, limits.prefix_caching, len(rows), systems, affinity_slack,
+            ROUTER_CODES[router], 0, 0, -1, limits.prefix_caching, len(rows), systems, affinity_slack, levels,
         )  # fmt: skip
         self.table[layout.HEADER :] = np.concatenate([cost.base_ps[: tokens + 1], cost.context_ps[: seqs + 1]])
         self.arrays = (self.front, self.replicas, self.work, self.table, self.rows, self.links)

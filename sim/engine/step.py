@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from sim.engine.batch import admit, finish, forget_decode, push, remove, take_scarce_blocks
+from sim.engine.batch import admit, finish, forget_decode, is_partial_left, push, remove, take_scarce_blocks
 from sim.engine.jit import compiled
 from sim.engine.layout import (
     CLOCK_OVERFLOW,
@@ -107,14 +107,16 @@ def plan(front: Any, q: Any, w: Any, table: Any, rows: Any, links: Any, r: int) 
     need = w[-q.count & 15]
     if need > q.free:
         take_scarce_blocks(q, w, table, rows, links, r)
-        decodes = q.decodes
-        if decodes == 0:
-            table[ERROR] = NO_PROGRESS
-        q.tokens = decodes
-        _set_segment(front, q, table, r, STEP, 1, run_ps(table, decodes, q.context, 1))
-        return
+        admitting, free = False, q.free
+        if not is_partial_left(q, links):
+            if q.decodes == 0:
+                table[ERROR] = NO_PROGRESS
+            q.tokens = q.decodes
+            _set_segment(front, q, table, r, STEP, 1, run_ps(table, q.decodes, q.context, 1))
+            return
+    else:
+        admitting, free = True, q.free - need
     decodes, sequences, pairs, reads = q.decodes, q.decodes, 0, 0
-    free = q.free - need
     trim(q, links, free)
     budget = table[MAX_TOKENS] - decodes
     if q.partial >= 0 and budget > 0:
@@ -128,12 +130,12 @@ def plan(front: Any, q: Any, w: Any, table: Any, rows: Any, links: Any, r: int) 
         q.fresh, q.chunk = i, c
         if c == left:
             q.partial, q.completing = -1, q.computed
-    while q.partial < 0 and budget > 0 and q.waiting > 0 and q.running < table[MAX_SEQS]:
+    while admitting and q.partial < 0 and budget > 0 and q.waiting > 0 and q.running < table[MAX_SEQS]:
         i = q.wait_head
         blocks = blocks_wanted(table, links, rows, r, i)
         if blocks > free - (table[WATERMARK] if q.running > 0 else 0):
             break
-        admit(q, rows, i)
+        admit(q, w, table, rows, links, i)
         free -= blocks
         hit = reuse(q, table, links, rows, r, i)
         trim(q, links, free)

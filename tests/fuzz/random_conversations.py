@@ -21,7 +21,8 @@ def caching_case(number: int, most_requests: int = 60) -> Case:
     rng = np.random.default_rng([16, number])
     pools = tuple(_with_cache(rng, pool) for pool in case.fleet.targets if isinstance(pool, Pool))
     slack = int(rng.choice([0, 1, 2, 64]))
-    fleet = Fleet(pools, case.fleet.shares, str(rng.choice(ROUTERS)), affinity_slack=slack)
+    priorities = tuple(rng.integers(-1, 3, 3).tolist()) if rng.random() < 0.5 else ()
+    fleet = Fleet(pools, case.fleet.shares, str(rng.choice(ROUTERS)), affinity_slack=slack, priorities=priorities)
     return Case(fleet, _conversations(rng, case.requests, min(pool.kv_blocks for pool in pools) * BLOCK_TOKENS), case.end_ps)
 
 
@@ -66,3 +67,10 @@ def waiting_case(number: int, most_requests: int = 60) -> Case:
     else:
         turns = Turns(closed_loop(case.requests, int(rng.integers(1, n + 1)), 0).after, think_ps)
     return replace(case, turns=turns)
+
+
+def priority_case(number: int, most_requests: int = 60) -> Case:
+    """A case without a prefix cache whose classes have priorities."""
+    case = random_case(number, most_requests)
+    priorities = tuple(np.random.default_rng([18, number]).permutation([0, 0, 1, 5])[:3].tolist())
+    return replace(case, fleet=replace(case.fleet, priorities=priorities))

@@ -22,7 +22,9 @@ class Rules:
     arrivals_before_step_ends: bool = True
     block_tokens: int = 16
     decode_block_slack: int = 0  # a decode asks for a block when (computed + slack) is a multiple of 16
-    victim: str = "last admitted"  # or "oldest"
+    victim: str = "last admitted"  # or "oldest"; of the lowest priority
+    victim_has_lowest_priority: bool = True
+    queue_by_priority: bool = True
     preempted_go_to: str = "front"  # or "end"
     admit_after_preemption: bool = False
     overtaking: bool = False
@@ -48,6 +50,7 @@ class Sequence:
     first_ps: int = -1
     finish_ps: int = -1
     preemptions: int = 0
+    priority: int = 0  # lower goes first
     prefix: Prefix = NO_PREFIX
     holds: bool = False  # its system prompt, in use on the replica
     entry: Entry | None = None  # what it has left in the prefix cache
@@ -149,9 +152,16 @@ class Replica:
         return self.blocks_for(seq.input_tokens + seq.output_tokens - 1) <= self.kv_blocks - self.watermark_blocks
 
     def arrive(self, seq: Sequence) -> None:
-        self.waiting.append(seq)
+        self.enqueue(seq, behind_its_equals=True)
         if not self.wake.triggered:
             self.wake.succeed()
+
+    def enqueue(self, seq: Sequence, behind_its_equals: bool) -> None:
+        """By priority; inside a priority at the end, or at the front."""
+        ahead = [s for s in self.waiting if s.priority < seq.priority or (behind_its_equals and s.priority == seq.priority)]
+        if not self.rules.queue_by_priority:
+            ahead = list(self.waiting) if behind_its_equals else []
+        self.waiting.insert(len(ahead), seq)
 
     def run(self) -> Generator[simpy.Event, None, None]:
         while True:
@@ -197,12 +207,17 @@ class Replica:
                 continue  # preempted by an older one
             if (seq.computed + self.rules.decode_block_slack) % self.rules.block_tokens == 0:
                 while self.available == 0 and seq in self.running:
-                    self.preempt(self.running[-1 if self.rules.victim == "last admitted" else 0])
+                    self.preempt(self.victim())
                 if seq not in self.running:
                     continue
                 self.take_block(seq)
             decodes.append(seq)
         return [seq for seq in decodes if seq in self.running]
+
+    def victim(self) -> Sequence:
+        lowest = max(seq.priority for seq in self.running)
+        candidates = [seq for seq in self.running if seq.priority == lowest or not self.rules.victim_has_lowest_priority]
+        return candidates[-1 if self.rules.victim == "last admitted" else 0]
 
     def preempt(self, seq: Sequence) -> None:
         self.partial_preemptions += seq.is_partial
@@ -211,7 +226,7 @@ class Replica:
         seq.target = seq.input_tokens + seq.generated
         seq.preemptions += 1
         self.preemptions += 1
-        self.waiting.insert(0 if self.rules.preempted_go_to == "front" else len(self.waiting), seq)
+        self.enqueue(seq, behind_its_equals=self.rules.preempted_go_to == "end")
 
     def admit(self, budget: int) -> list[tuple[Sequence, int]]:
         """Chunks of the sequences that leave the queue now, first come first served."""

@@ -79,6 +79,7 @@ class OracleFleet:
         self.log = OracleLog(arrivals, [-1] * n, [-1] * n, [int(Status.IN_FLIGHT)] * n, [-1] * n, [-1] * n, [0] * n, [0] * n)
         self.env = simpy.Environment(initial_time=0)
         self.requests, self.rules, self.turns = requests, rules, turns
+        self.priorities = fleet.priorities
         for index, class_id in enumerate(requests.class_id):
             row = fleet.shares[class_id]
             assert not row.any() or row.max() == 1.0, "shares of 0 and 1, so that no draw is needed"
@@ -108,7 +109,8 @@ class OracleFleet:
         pool = self.pools[log.target[index]]
         replica = pool.choose(session)
         tokens = int(self.requests.input_tokens[index]), int(self.requests.output_tokens[index])
-        seq = Sequence(index, *tokens, prefix=self.prefix_of[index])
+        priority = self.priorities[self.requests.class_id[index]] if self.priorities else 0
+        seq = Sequence(index, *tokens, priority=priority, prefix=self.prefix_of[index])
         if not pool.replicas[replica].can_ever_hold(seq):
             return self.reject(index)
         log.replica[index] = replica

@@ -11,26 +11,27 @@ from sim.fleet import simulate
 from sim.fleet_records import Fleet, Pool
 from tests.fuzz.answers import COLUMNS, difference, differences, kernel_answer, oracle_answer, oracle_log
 from tests.fuzz.random_cases import Case, random_case
-from tests.fuzz.random_conversations import caching_case, waiting_case
-from tests.oracle.engine import THE_RULES
+from tests.fuzz.random_conversations import caching_case, priority_case, waiting_case
+from tests.oracle.engine import THE_RULES, Rules
 from tests.oracle.prefix_cache import THE_CACHE_RULES, CacheRules
 
 QUICK, CHUNK = 300, 50
+KINDS = ["caching_case", "waiting_case", "priority_case"]
 
 
 def cases_of(kind: str, first: int, size: int, most_requests: int = 60) -> dict[str, Case]:
-    make = {"caching_case": caching_case, "waiting_case": waiting_case}[kind]
+    make = {"caching_case": caching_case, "waiting_case": waiting_case, "priority_case": priority_case}[kind]
     return {f"{kind}({number}, {most_requests})": make(number, most_requests) for number in range(first, first + size)}
 
 
-@pytest.mark.parametrize("kind", ["caching_case", "waiting_case"])
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("first", range(0, QUICK, CHUNK))
 def test_kernel_and_oracle_agree_on_conversations(kind: str, first: int) -> None:
     assert differences(cases_of(kind, first, CHUNK)) == []
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["caching_case", "waiting_case"])
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("first", range(10_000, 20_000, 250))
 def test_kernel_and_oracle_agree_on_many_conversations(kind: str, first: int) -> None:
     assert differences(cases_of(kind, first, 250, most_requests=150)) == []
@@ -76,6 +77,23 @@ def test_a_wrong_rule_of_the_cache_is_noticed_by_the_fuzz(wrong: CacheRules) -> 
         except AssertionError:  # the oracle itself: more blocks in use than there are
             return
         if difference(kernel_answer(case, event_per_arrival=True), wrong_answer):
+            return
+    pytest.fail(f"{QUICK} random cases do not tell {wrong} from the page")
+
+
+WRONG_PRIORITIES = {
+    "the last admitted is preempted, whatever its priority": replace(THE_RULES, victim_has_lowest_priority=False),
+    "the queue knows no priorities": replace(THE_RULES, queue_by_priority=False),
+    "the preempted go behind those of their priority": replace(THE_RULES, preempted_go_to="end"),
+    "a higher priority is admitted in the step of a preemption": replace(THE_RULES, admit_after_preemption=True),
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG_PRIORITIES.values(), ids=WRONG_PRIORITIES.keys())
+def test_a_wrong_rule_of_priorities_is_noticed_by_the_fuzz(wrong: Rules) -> None:
+    for number in range(QUICK):
+        case = priority_case(number)
+        if difference(kernel_answer(case, event_per_arrival=True), oracle_answer(case, wrong)):
             return
     pytest.fail(f"{QUICK} random cases do not tell {wrong} from the page")
 

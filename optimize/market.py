@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from optimize.capacity import LARGEST_POOL, OperatingPoint, Probe
 from optimize.loads import class_loads
+from optimize.pool_probe import LARGEST_POOL, OperatingPoint, Probe
 from optimize.records import Floats, LoadLevel, PoolOption, PoolTerms, ProgramInput, ProgramSolution, SloRow
 from sim.engine.deployment import StepCost
 from sim.scenario.records import Scenario
@@ -111,7 +111,10 @@ class PoolState:
         sizes = {rounded_size(int(replicas.max())), rounded_size(int(replicas.min()))}
         known = {size for (size, mix), point in self.points.items() if mix == sent and (rough or not point.rough)}
         ideal = sum(share * self.base[c] for c, share in enumerate(sent) if share > 0)
-        return [Probe(self.option, self.cost, sent, size, self.slos, size / ideal, safety, rough) for size in sorted(sizes - known)]
+        return [
+            Probe(self.option, self.cost, sent, size, self.slos, size / ideal, safety, rough, hosts.shape[0])
+            for size in sorted(sizes - known)
+        ]
 
 
 def _same_classes(a: tuple[float, ...], b: tuple[float, ...]) -> bool:

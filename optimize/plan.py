@@ -14,6 +14,7 @@ from optimize.explain.binding import binding
 from optimize.explain.demand_band import demand_band
 from optimize.explain.flips import flips
 from optimize.explain.why import why
+from optimize.fresh_seeds import HOLD_OUT_SEEDS
 from optimize.loads import class_loads
 from optimize.market import pool_states, slo_rows
 from optimize.measured import measured_terms
@@ -25,7 +26,7 @@ from optimize.relay_terms import relay_drops, relay_terms
 from optimize.search import Market, Restriction, Settled, Tell, prove, settle, slim_down
 from optimize.store import CapacityStore, default_folder
 from optimize.uncertainty import uncertainty
-from optimize.verify import HOLD_OUT_SEEDS, HourEvidence, verification
+from optimize.verify import HourEvidence, verification
 from sim.catalog.records import Catalog
 from sim.engine.deployment import StepCost
 from sim.engine.step_cost import step_cost
@@ -38,7 +39,7 @@ ASSUMPTIONS = (
     "Pool capacity is measured at the class mix that the plan sends, on pools of up to 8 replicas; larger pools carry no less per replica.",
     "Relay latency is stationary: no congestion beyond account limits, no outage.",
     "Token counts do not depend on the model that answers, beyond the factors that the scenario writes.",
-    "Own GPUs find in their prefix cache what routing, memory and think times leave there; relays bill cached prefixes at their cached price.",
+    "Own GPUs find in their prefix cache what routing, memory and think times leave there; relays bill cached prefixes at their price.",
 )
 
 

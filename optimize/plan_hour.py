@@ -8,8 +8,8 @@ from dataclasses import dataclass, fields
 import numpy as np
 import numpy.typing as npt
 
-from optimize.capacity import pool_of
 from optimize.engine_limits import router_of
+from optimize.pool_probe import pool_of
 from optimize.records import Floats, ProgramInput, ProgramSolution
 from optimize.token_factors import fleet_factors
 from sim.engine.deployment import PS, StepCost

@@ -9,12 +9,13 @@ import numpy as np
 
 from optimize.capacity import measure_all
 from optimize.contract_terms import boot_terms, spot_terms
+from optimize.fresh_seeds import HOLD_OUT_SEEDS
 from optimize.market import PoolState, known_all
 from optimize.money import plan_cost_usd
 from optimize.program.solve import solve
 from optimize.records import ProgramInput, ProgramSolution, RelayTerms, SloRow
 from optimize.store import CapacityStore
-from optimize.verify import HOLD_OUT_SEEDS, HourEvidence, hours_to_simulate, verify
+from optimize.verify import HourEvidence, hours_to_simulate, verify
 from sim.scenario.records import Scenario
 from sim.traffic.columns import Demand
 
@@ -23,6 +24,7 @@ VERIFY_ROUNDS = 8
 STOP_AFTER = 2  # hours that do not hold, before the program is corrected
 REMOVAL_SEEDS = (501, 502, 503, 504)
 LARGEST_CORRECTION = 1.06
+SMALLEST_STEP, STEP = 0.01, 0.5  # load raised by 1 % at least, and by half of what attainment lacks: about where it is met again
 Tell = Callable[[str], None]
 
 
@@ -135,14 +137,15 @@ def correct(market: Market, settled: Settled, evidence: Sequence[HourEvidence]) 
     factors: dict[int, float] = {}
     changed = False
     for seen in evidence:
+        shortfall = seen.shortfall(quantiles)
         failing = np.flatnonzero(~seen.holds(quantiles))
         for i in failing:
             allowed = 1 - quantiles[i]
             shares = {k: seen.met[k, i] / seen.seen[k, i] for k in range(len(seen.hour.pools)) if seen.seen[k, i]}
             for k, share in shares.items():
                 if share <= max(min(shares.values()), quantiles[i] + 0.25 * allowed):
-                    deficit, p = max(0.0, quantiles[i] - share) / allowed, seen.hour.pools[k]
-                    factors[p] = max(factors.get(p, 1.0), min(LARGEST_CORRECTION, 1.015 + 0.02 * deficit))
+                    p, step = seen.hour.pools[k], 1 + max(SMALLEST_STEP, STEP * shortfall[i])
+                    factors[p] = max(factors.get(p, 1.0), min(LARGEST_CORRECTION, step))
             for k, a in enumerate(seen.hour.relays, start=len(seen.hour.pools)):
                 share = seen.met[k, i] / seen.seen[k, i] if seen.seen[k, i] else 1.0
                 changed |= _learn_relay(market, settled.problem.relays[a].relay.id, int(i), 1 - share)

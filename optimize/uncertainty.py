@@ -7,12 +7,13 @@ from dataclasses import replace
 
 import numpy as np
 
+from optimize.fresh_seeds import HOLD_OUT_SEEDS
 from optimize.pilot import pilot_for
 from optimize.program.solve import solve
 from optimize.records import LoadLevel, PoolTerms
 from optimize.search import Market, Settled
 from optimize.uncertainty_records import Band, PoolError, Uncertainty
-from optimize.verify import HOLD_OUT_SEEDS, hours_to_simulate, verify
+from optimize.verify import hours_to_simulate, verify
 from sim.calibration.points import LOW_IN_FLIGHT, LOW_RATE_RPS, METRICS
 from sim.engine.deployment import PS, StepCost
 

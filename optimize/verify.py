@@ -9,17 +9,15 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import stdtrit
 
+from optimize.fresh_seeds import deviations, speaks_for_fresh_seeds
 from optimize.plan_hour import Hour, HourSample, fleet_of, simulate_hour
 from optimize.records import Floats, ProgramInput, ProgramSolution, SloRow, SloVerdict, Verification
 from sim.engine.deployment import StepCost
 from sim.scenario.records import Scenario
 
-HOLD_OUT_SEEDS = tuple(range(9001, 9011))
 BATCH = 4  # seeds after which a clear case is closed
 MAX_HOURS = 12
-RISK = 0.05  # of a fresh week: that any hour misses a promise
 
 
 @dataclass(frozen=True)
@@ -43,19 +41,11 @@ class HourEvidence:
         """[slo rows] whether a fresh seed would be met: see `speaks_for_fresh_seeds`."""
         return speaks_for_fresh_seeds(self.attainment, quantiles, self.hours_of_week)
 
-
-def speaks_for_fresh_seeds(attainment: Floats, quantiles: Floats, hours_of_week: int) -> npt.NDArray[np.bool_]:
-    """[slo rows] whether a fresh seed would be met, by a one-sided prediction bound of Student's t over the seeds.
-
-    attainment [seeds, slo rows]. The risk of a whole week (5 %) is divided by its hours (Bonferroni): a bound that speaks for one
-    hour alone is broken somewhere in a week of 48 hours on one seed in five.
-    """
-    n = len(attainment)
-    mean = attainment.mean(axis=0)
-    if n == 1:
-        return np.asarray(mean >= quantiles)
-    spread = attainment.std(axis=0, ddof=1)
-    return np.asarray(mean - float(stdtrit(n - 1, 1 - RISK / hours_of_week)) * spread * math.sqrt(1 + 1 / n) >= quantiles)
+    def shortfall(self, quantiles: Floats) -> Floats:
+        """[slo rows] how far the bound for a fresh seed is below the promise, in attainment; 0 where it holds."""
+        n = len(self.attainment)
+        spread = deviations(n, self.hours_of_week) * self.attainment.std(axis=0, ddof=1) if n > 1 else 0.0
+        return np.asarray(np.maximum(quantiles - (self.attainment.mean(axis=0) - spread), 0.0))
 
 
 def hours_to_simulate(problem: ProgramInput, solution: ProgramSolution, limit: int = MAX_HOURS) -> list[int]:

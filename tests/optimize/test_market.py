@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from optimize.capacity import OperatingPoint
 from optimize.market import SIZES, PoolState, pool_states, rounded_mix, rounded_size, slo_rows
+from optimize.pool_probe import OperatingPoint
 from optimize.records import PoolOption, ProgramSolution, SloRow
 from sim.scenario.records import ConstantTraffic, Slo
 from sim.traffic import demand as demand_of

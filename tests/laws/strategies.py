@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
 from hypothesis import settings
 from hypothesis import strategies as st
 
@@ -31,3 +34,17 @@ def traffic(draw: st.DrawFn, most: int = 40) -> Requests:
     scale = draw(st.sampled_from([0, 1, 1000, 50_000]))
     rows = sorted(draw(st.lists(row, min_size=1, max_size=most)))
     return make_requests([(at * scale, prompt, output) for at, prompt, output in rows])
+
+
+@st.composite
+def conversations(draw: st.DrawFn, most: int = 40) -> Requests:
+    """The same with sessions and system prompts; what a request says of its prefix is consistent, its history anything."""
+    requests = draw(traffic(most))
+    size = len(requests)
+    session = draw(st.lists(st.integers(-1, 4), min_size=size, max_size=size))
+    shares = draw(st.lists(st.tuples(st.floats(0, 1), st.sampled_from([0.0, 0.3, 1.0])), min_size=size, max_size=size))
+    prefix = [int(tokens * share) for tokens, (share, _) in zip(requests.input_tokens.tolist(), shares, strict=True)]
+    system = [int(tokens * share) // 16 * 16 for tokens, (_, share) in zip(prefix, shares, strict=True)]
+    return replace(
+        requests, session_id=np.array(session, np.int64), prefix_tokens=np.array(prefix, np.int32), system_tokens=np.array(system, np.int32)
+    )

@@ -11,7 +11,7 @@ from hypothesis import given
 from sim.fleet import probe
 from sim.fleet_records import Pool, Status
 from sim.traffic.columns import Requests
-from tests.laws.strategies import QUICK, pools, traffic
+from tests.laws.strategies import QUICK, conversations, pools, traffic
 
 
 @QUICK
@@ -103,3 +103,16 @@ def test_a_later_request_never_hurts_an_earlier_one_that_has_left(requests: Requ
     shift_ps = pool.network_ps + pool.cost.request_ps
     gone = whole.finish_ps[:-1] - shift_ps < requests.arrival_ps[-1]
     assert np.array_equal(whole.finish_ps[:-1][gone], fewer.finish_ps[gone])
+
+
+@QUICK
+@given(pools(), conversations())
+def test_what_a_cache_finds_is_of_the_shared_prefix_and_need_not_be_computed(pool: Pool, requests: Requests) -> None:
+    result = probe(replace(pool, limits=replace(pool.limits, prefix_caching=True)), requests, "session_affinity")
+    log, stats = result.log, result.targets[0]
+    assert (log.cached_tokens <= requests.prefix_tokens).all() and (log.cached_tokens % 16 == 0).all()
+    finished = log.status == Status.FINISHED
+    needed = int((requests.input_tokens + requests.output_tokens - 1)[finished].sum())
+    assert stats.computed_tokens + stats.cached_tokens >= needed
+    if stats.preemptions == 0:
+        assert stats.computed_tokens + stats.cached_tokens == needed and stats.cached_tokens == log.cached_tokens.sum()

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pulp
 
-from optimize.explain.records import Floats, FrontierPoint, Shadow
+from optimize.explain.records import Floats, Shadow
 from optimize.money import HOUR_S
 from optimize.program.accounts import Wide, widened
 from optimize.program.build import build
@@ -19,7 +19,6 @@ from optimize.records import ProgramInput, ProgramSolution
 
 LEAST_USD = 0.005  # a month, for one unit: below this a price is the solver's tolerance
 RPM, TPM, BUDGET_USD, POINT = 1000.0, 1e6, 1000.0, 0.01  # what people raise such limits by
-FRONTIER = (0.25, 0.5, 0.7, 0.8, 0.9, 1.0)  # of the least cost of serving everything
 
 
 @dataclass(frozen=True)
@@ -166,13 +165,3 @@ def budget_shadow(found: Relaxation) -> list[Shadow]:
     served = BUDGET_USD * (1.0 + price) / found.penalty_usd / requests
     words = f"+${BUDGET_USD:,.0f} of budget raises the share that is served by up to {100 * served:.3g} points (today ${limit:,.0f})"
     return [Shadow("budget", BUDGET_USD, "USD", 0.0, words, served)]
-
-
-def frontier(problem: ProgramInput, least_usd: float) -> tuple[FrontierPoint, ...]:
-    """The largest share that can be served inside its promises, for parts of the cost of serving everything: an upper bound."""
-    requests = float((problem.demand.mean_rps @ problem.demand.weight_h).sum()) * HOUR_S
-    points = []
-    for part in FRONTIER:
-        found = relaxation(problem, least_usd * part)
-        points.append(FrontierPoint(least_usd * part, max(0.0, 1.0 - found.unserved / max(requests, 1e-12))))
-    return tuple(points)

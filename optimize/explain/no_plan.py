@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from optimize.explain.records import Give, Left, NoPlan
-from optimize.market import pool_states
+from optimize.market import known_all, pool_states
 from optimize.money import HOUR_S
 from optimize.records import SloRow
 from optimize.relay_terms import relay_terms
@@ -18,20 +18,30 @@ from sim.engine.deployment import StepCost
 WIDEST = 20.0  # times its limit: how far a promise is relaxed
 HALVINGS = 5  # of that range in logarithms: limits are found to within 10 %
 SMALL = 12  # pools up to which promises are relaxed without being asked: each costs a handful of measurements
-ROUNDS = 3
+ROUNDS = 6
 
 
 def no_plan(market: Market, settled: Settled, status: str, full: bool) -> NoPlan:
     """The explanation of a plan that leaves requests unserved (`settled`), whose status is over_budget or infeasible."""
-    free = settle(market, Restriction("without a budget", budget_usd=math.inf)) if status == "over_budget" else None
+    free = settle(market, Restriction("without a budget", budget_usd=math.inf))
+    never = left_out(free)
+    nobody = tuple(each.name for each in never if not may_serve(market, free.problem.class_names.index(each.name)))
+    wanted = {each.name for each in never or left_out(settled)} - set(nobody)
     examined = full or len(market.states) <= SMALL
     return NoPlan(
-        smallest_budget_usd=free.solution.cost_usd if free is not None and not free.unserved else None,
+        smallest_budget_usd=None if free.unserved else free.solution.cost_usd,
         served_share=served_share(settled),
         left=left_out(settled),
-        gives=gives(market, settled, market.budget_usd if status == "over_budget" else math.inf) if examined else (),
+        never=tuple(each.name for each in never),
+        nobody=nobody,
+        gives=gives(market, wanted, market.budget_usd if status == "over_budget" else math.inf) if examined else (),
         examined=examined,
     )
+
+
+def may_serve(market: Market, c: int) -> bool:
+    """Whether any candidate may serve class `c`, latency apart."""
+    return any(c in state.option.classes for state in market.states) or any(bool(relay.eligible[c]) for relay in market.relays)
 
 
 def served_share(settled: Settled) -> float:
@@ -53,13 +63,13 @@ def left_out(settled: Settled) -> tuple[Left, ...]:
     return tuple(found)
 
 
-def gives(market: Market, settled: Settled, budget_usd: float) -> tuple[Give, ...]:
-    """For each promise of the classes that lose requests: the limit at which, all else equal, everything is served inside the budget."""
-    names = {each.name for each in left_out(settled)}
+def gives(market: Market, names: set[str], budget_usd: float) -> tuple[Give, ...]:
+    """For each promise of these classes: the limit at which, all else equal, all their requests are served inside the budget."""
     answer = []
     for i, row in enumerate(market.slos):
-        name = settled.problem.class_names[row.class_index]
-        if name not in names or not market.scenario.request_classes[row.class_index].slo:
+        request_class = market.scenario.request_classes[row.class_index]
+        name = request_class.name
+        if name not in names or not request_class.slo:
             continue
         market.tell(f"which promise would have to give? {name} {row.metric}")
         answer.append(give(name, row, needed(market, i, budget_usd)))
@@ -88,9 +98,13 @@ def needed(market: Market, i: int, budget_usd: float) -> float | None:
 
 
 def works(market: Market, i: int, factor: float, budget_usd: float) -> bool:
-    """Whether everything is served inside the budget with the limit of promise `i` at `factor` times its value."""
+    """Whether the class of promise `i` is served in full, and inside the budget, with the limit at `factor` times its value."""
     restriction = Restriction("a promise relaxed", budget_usd=budget_usd, gap=0.01, rough=True)
-    return not settle(relaxed(market, i, factor), restriction, ROUNDS).unserved
+    again = settle(relaxed(market, i, factor), restriction, ROUNDS)
+    if not known_all(again.problem, again.solution):
+        return False  # rests on an estimate, which is optimistic
+    left = {each.name for each in left_out(again)}
+    return not left if math.isfinite(budget_usd) else market.scenario.request_classes[market.slos[i].class_index].name not in left
 
 
 def relaxed(market: Market, i: int, factor: float) -> Market:

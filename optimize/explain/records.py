@@ -89,18 +89,21 @@ class NoPlan:
     """Why there is no plan, and what would make one.
 
     smallest_budget_usd  the least budget that serves everything, None where no budget does;  served_share  inside the budget
+    never         classes of which no budget serves everything;  nobody  those of them that no candidate may serve at all
     """
 
     smallest_budget_usd: float | None
     served_share: float
     left: tuple[Left, ...]
+    never: tuple[str, ...]
+    nobody: tuple[str, ...]
     gives: tuple[Give, ...]
     examined: bool  # whether promises were relaxed one by one
 
 
 @dataclass(frozen=True)
 class FrontierPoint:
-    """At most `served_share` of all requests can be served inside their promises for `budget_usd` a month."""
+    """A plan inside `budget_usd` a month serves `served_share` of all requests inside their promises; it is not simulated."""
 
     budget_usd: float
     served_share: float

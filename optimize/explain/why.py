@@ -6,7 +6,8 @@ import numpy as np
 
 from optimize.explain.attribution import attribution
 from optimize.explain.bottleneck import bottlenecks, relay_room
-from optimize.explain.duals import demand_duals, frontier, measured_only, relaxation, shadows
+from optimize.explain.duals import demand_duals, measured_only, relaxation, shadows
+from optimize.explain.frontier import frontier
 from optimize.explain.no_plan import no_plan
 from optimize.explain.records import Why
 from optimize.records import CostLine
@@ -23,11 +24,14 @@ def why(market: Market, settled: Settled, status: str, lines: tuple[CostLine, ..
     known = measured_only(problem)
     free = relaxation(known)
     bound = relaxation(known, problem.budget_usd) if np.isfinite(problem.budget_usd) and settled.unserved else free
+    missing = no_plan(market, settled, status, full) if settled.unserved else None
+    least = missing.smallest_budget_usd if missing is not None else solution.cost_usd
+    market.tell("what less money would serve, and where pools are narrow")
     return Why(
         shadows=shadows(bound, solution),
         attribution=attribution(problem, solution, lines, demand_duals(bound)),
         bottlenecks=bottlenecks(market, settled),
-        no_plan=no_plan(market, settled, status, full) if settled.unserved else None,
-        frontier=frontier(known, free.objective) if free.unserved <= 0 else (),
+        no_plan=missing,
+        frontier=frontier(known, least) if least is not None else (),
         notes=relay_room(problem, solution),
     )

@@ -48,7 +48,7 @@ SHADOWS = (
 )
 FRONTIER = (
     Column("per_month", "float", "money", "budget"),
-    Column("served", "float", "share", "most requests that can be served inside their promises, hosts divisible: an upper bound"),
+    Column("served", "float", "share", "requests that a plan inside it serves inside their promises; not simulated"),
 )
 WHY_TABLES = {"class_cost": CLASS_COST, "bottlenecks": BOTTLENECKS, "shadows": SHADOWS, "frontier": FRONTIER}
 ALL = "all"
@@ -119,7 +119,7 @@ def sections(plan: Plan, bill: Bill) -> list[tuple[str, list[str]]]:
     answer.append(("Where it is narrow", [each.sentence for each in why.bottlenecks] + list(why.notes)))
     if why.frontier:
         shares = ", ".join(f"{bill.money(cents_of(plan, p.budget_usd))} {p.served_share:.1%}" for p in why.frontier)
-        answer.append(("Served at most, by budget (hosts divisible)", [shares]))
+        answer.append(("What less money would serve", [shares]))
     return [(title, lines) for title, lines in answer if lines]
 
 
@@ -128,8 +128,8 @@ def no_plan_lines(plan: Plan, bill: Bill, found: NoPlan) -> list[str]:
     lines = []
     if found.smallest_budget_usd is not None:
         lines.append(f"the smallest budget that serves everything: {bill.money(cents_of(plan, found.smallest_budget_usd))} a month")
-    elif plan.status == "infeasible":
-        lines.append("no budget serves everything: see which promise or candidate stands in the way")
+    lines += [f"no budget serves all of {name}" for name in found.never if name not in found.nobody]
+    lines += [f"nobody may serve {name}: no candidate is allowed to, at any price or latency" for name in found.nobody]
     lines.append(f"at best {found.served_share:.2%} of all requests are served inside their promises")
     for left in found.left:
         always = len(left.hours) == len(plan.demand.slices)
@@ -161,6 +161,8 @@ def _no_plan_json(plan: Plan, found: NoPlan) -> dict[str, Any]:
     return {
         "smallest_budget_per_month": None if least is None else _money(plan, least),
         "served_share": _round(found.served_share),
+        "never": list(found.never),
+        "nobody": list(found.nobody),
         "left": [{"class": each.name, "share": _round(each.share), "hours": list(each.hours)} for each in found.left],
         "promises": [
             {

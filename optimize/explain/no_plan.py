@@ -76,35 +76,46 @@ def gives(market: Market, names: set[str], budget_usd: float) -> tuple[Give, ...
     return tuple(answer)
 
 
-def give(name: str, row: SloRow, needed_s: float | None) -> Give:
-    """The record with its sentence."""
+def give(name: str, row: SloRow, found: tuple[float, float] | None) -> Give:
+    """The record with its sentence; `found` is (limit in s, USD a month)."""
     promise = f"{name} {row.metric} p{100 * row.quantile:g}"
-    if needed_s is None:
+    if found is None:
         words = f"{promise} <= {row.limit_s:g} s: even {WIDEST:g} times the limit makes no plan while the other promises stay"
-    else:
-        words = f"{promise} would have to give from {row.limit_s:g} s to {needed_s:.3g} s ({needed_s / row.limit_s:.2g} times)"
-    return Give(name, row.metric, row.quantile, row.limit_s, needed_s, words)
+        return Give(name, row.metric, row.quantile, row.limit_s, None, None, words)
+    needed_s, usd = found
+    words = f"{promise} would have to give from {row.limit_s:g} s to {needed_s:.3g} s; the plan then costs about ${usd:,.0f} a month"
+    return Give(name, row.metric, row.quantile, row.limit_s, needed_s, usd, words)
 
 
-def needed(market: Market, i: int, budget_usd: float) -> float | None:
-    """The least limit of promise `i`, to within 10 % and on rough measurements, at which there is a plan; None up to WIDEST times."""
-    if not works(market, i, WIDEST, budget_usd):
+def needed(market: Market, i: int, budget_usd: float) -> tuple[float, float] | None:
+    """(least limit of promise `i` at which there is a plan, its cost): to within 10 %, on rough measurements; None up to WIDEST times."""
+    usd = cost_at(market, i, WIDEST, budget_usd)
+    if usd is None:
         return None
     low, high = 1.0, WIDEST
     for _ in range(HALVINGS):
         middle = math.sqrt(low * high)
-        low, high = (low, middle) if works(market, i, middle, budget_usd) else (middle, high)
-    return market.slos[i].limit_s * high
+        cost = cost_at(market, i, middle, budget_usd)
+        if cost is None:
+            low = middle
+        else:
+            high, usd = middle, cost
+    return market.slos[i].limit_s * high, usd
 
 
-def works(market: Market, i: int, factor: float, budget_usd: float) -> bool:
-    """Whether the class of promise `i` is served in full, and inside the budget, with the limit at `factor` times its value."""
+def cost_at(market: Market, i: int, factor: float, budget_usd: float) -> float | None:
+    """USD a month with the limit of promise `i` at `factor` times its value; None where its class is not served in full inside the budget.
+
+    Inside a budget that binds, all classes must be: what one gains may be what another lacks.
+    """
     restriction = Restriction("a promise relaxed", budget_usd=budget_usd, gap=0.01, rough=True)
     again = settle(relaxed(market, i, factor), restriction, ROUNDS)
     if not known_all(again.problem, again.solution):
-        return False  # rests on an estimate, which is optimistic
+        return None  # rests on an estimate, which is optimistic
     left = {each.name for each in left_out(again)}
-    return not left if math.isfinite(budget_usd) else market.scenario.request_classes[market.slos[i].class_index].name not in left
+    name = market.scenario.request_classes[market.slos[i].class_index].name
+    missing = bool(left) if math.isfinite(budget_usd) else name in left
+    return None if missing else again.solution.cost_usd
 
 
 def relaxed(market: Market, i: int, factor: float) -> Market:

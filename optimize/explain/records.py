@@ -74,13 +74,15 @@ class Left:
 
 @dataclass(frozen=True)
 class Give:
-    """A promise that would have to give: `needed_s` is the limit at which there is a plan, None if no limit examined helps alone."""
+    """A promise that would have to give: `needed_s` is the limit at which there is a plan, None if no limit examined helps alone;
+    `then_usd` is what that plan costs a month."""
 
     class_name: str
     metric: str
     quantile: float
     limit_s: float
     needed_s: float | None
+    then_usd: float | None
     sentence: str
 
 

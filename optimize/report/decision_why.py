@@ -171,6 +171,7 @@ def _no_plan_json(plan: Plan, found: NoPlan) -> dict[str, Any]:
                 "quantile": each.quantile,
                 "limit_s": each.limit_s,
                 "needed_s": None if each.needed_s is None else _round(each.needed_s),
+                "then_per_month": None if each.then_usd is None else _money(plan, each.then_usd),
                 "sentence": each.sentence,
             }
             for each in found.gives

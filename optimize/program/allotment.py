@@ -18,6 +18,7 @@ from optimize.records import Floats, ProgramInput
 KEEN = 1.5  # penalty of an hour inside its allotment, relative to what a request more costs everywhere
 ROUNDS = 4
 STEPS = 14
+ROUGH = 0.01  # gap of stage one where only its decisions count: the bound comes from elsewhere
 LESS = 0.85  # penalty of a step over that of the step before
 SMALL_CHANGE = 1e-5  # of the budget: not worth another hour's solution
 FINE = 1e-9  # of the budget: kept free, so that rounding does not overspend
@@ -26,26 +27,30 @@ FINE = 1e-9  # of the budget: kept free, so that rounding does not overspend
 def within_budget(problem: ProgramInput, routes: tuple[PoolRoute, ...], penalty: float, effort: Effort, budget_usd: float) -> Found:
     """The least cost plus penalty found inside the budget.
 
-    What hours share comes from stage one under the budget. Two ways to divide the rest, of which the better counts: the relaxation's
-    spending by hour as allotments; or a smaller penalty for unserved demand, the same in every hour, with which the hours spend less.
+    What hours share comes from stage one under the budget, at little more than the shadow price of a request. Two ways to divide the
+    rest, of which the better counts: the relaxation's spending by hour as allotments; or a smaller penalty for unserved demand, the
+    same in every hour, with which the hours spend less.
     Bounds (Lagrangian): at the shadow price s of the budget, a lack of one request is worth w = penalty / (1 + s); with a bound b on
     cost + w lack, cost + penalty lack >= (1 + s) b - s budget, and cost >= b - w lack for all that lack no more.
     """
-    month, outcome = stage_one(problem, routes, penalty, effort, budget_usd)
     prices = prices_of(problem, routes, penalty, budget_usd)
     weak = penalty / (1.0 + prices.budget)
     if prices.budget <= 0:
+        month, outcome = stage_one(problem, routes, penalty, effort, budget_usd)
         free = beside(problem, routes, month, prices, penalty, effort)
         if spent_usd(problem, routes, free.parts) <= budget_usd:
             return Found(free.parts, outcome.bound, "in two stages")
+    else:
+        rough = replace(effort, gap=max(effort.gap, ROUGH))
+        month, _ = stage_one(problem, routes, KEEN * weak, rough, budget_usd, all_served=False)
     task = Task(problem, routes, month, prices, replace(effort, prove=False), budget_usd)
     found = [parts for parts in (by_allotments(task, KEEN * weak), by_penalty(task, weak)) if parts is not None]
     parts = min(found, key=lambda each: unserved_requests(problem, each)) if found else month.parts(problem)
     lack = unserved_requests(problem, parts)
-    lower = stage_one(problem, routes, weak, effort, None)[1].bound
+    lower = stage_one(problem, routes, weak, effort, None, all_served=False)[1].bound
     if spent_usd(problem, routes, parts) - (lower - weak * lack) > effort.gap * budget_usd:
         lower = max(lower, shared_bound(problem, routes, prices, weak, effort)[0])
-    bound = max(outcome.bound, (1 + prices.budget) * lower - prices.budget * budget_usd)
+    bound = (1 + prices.budget) * lower - prices.budget * budget_usd
     return Found(parts, bound, "by allotments", lower - weak * lack)
 
 
@@ -84,7 +89,7 @@ def by_allotments(task: Task, penalty: float) -> Parts | None:
 def by_penalty(task: Task, weak: float) -> Parts | None:
     """Hours at the largest of falling penalties that keeps the budget; then, while money lasts, hours as they are at the one before."""
     rich = None
-    for step in range(STEPS):
+    for step in range(-1, STEPS):
         penalty = weak * LESS**step
         parts = solve_hours(task.problem, task.routes, task.month, task.prices, penalty, task.effort, served_first=False).parts
         if task.spent_usd(parts) <= task.limit_usd:

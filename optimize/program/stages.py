@@ -72,11 +72,23 @@ def by_hour(problem: ProgramInput, routes: tuple[PoolRoute, ...], penalty: float
 
 
 def stage_one(
-    problem: ProgramInput, routes: tuple[PoolRoute, ...], penalty: float, effort: Effort, budget_usd: float | None
+    problem: ProgramInput,
+    routes: tuple[PoolRoute, ...],
+    penalty: float,
+    effort: Effort,
+    budget_usd: float | None,
+    all_served: bool = True,
 ) -> tuple[Month, Outcome]:
-    """What hours share, as whole numbers, while the hosts of each hour are divisible: a relaxation, so its bound bounds the program."""
+    """What hours share, as whole numbers, while the hosts of each hour are divisible: a relaxation, so its bound bounds the program.
+
+    `all_served` False: nobody asks first whether all can be served, which under a budget is a dear question with a known answer.
+    """
     view = View(all_slices(problem), whole=False, budget_usd=budget_usd, month=True)
-    model, outcome = served_first(problem, routes, view, penalty, effort)
+    if all_served:
+        model, outcome = served_first(problem, routes, view, penalty, effort)
+    else:
+        model = build(problem, replace(view, penalty_usd=penalty), routes)
+        outcome = run(model, effort.gap, effort.node_limit, effort.solver)
     return (month_of(model) if outcome.found else Month({})), outcome
 
 

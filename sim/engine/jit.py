@@ -11,9 +11,9 @@ import numba
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-# Numba's cache compares the file of a function, not those of the functions that are compiled into it.
-_COMPILED = ("batch", "jit", "kernel", "layout", "prefix", "queue", "step")
-_SOURCES = hashlib.sha256(b"".join((Path(__file__).parent / f"{name}.py").read_bytes() for name in _COMPILED)).hexdigest()
+# Numba's cache compares the file of a function, not those of the functions and constants that are compiled into it.
+_FILES = {path.stem: path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py"))}
+_SOURCES = hashlib.sha256(b"".join(text for name, text in _FILES.items() if b"@compiled" in text or name == "layout")).hexdigest()
 
 
 def compiled(function: Function) -> Function:

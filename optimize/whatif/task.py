@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import json
 import resource
@@ -41,8 +42,17 @@ class Task:
         """The plan as one row."""
         from optimize.plan import optimize
 
-        plan = optimize(with_factors(self.scenario, self.factors), jobs=1, cache=self.cache, only_plan=True)
+        scenario = with_factors(self.scenario, self.factors)
+        plan = optimize(scenario, jobs=1, tell=let_go, cache=self.cache, only_plan=True)
         return row_of(plan) | ({"plan": fleet_of(plan)} if self.keep_fleet else {})
+
+
+def let_go(_: str) -> None:
+    """Frees what ended simulations hold, each time that the search tells of its next step.
+
+    A simulation refers to itself; with few but huge arrays the collector would not come by itself before memory is full.
+    """
+    gc.collect()
 
 
 def fleet_of(plan: Plan) -> dict[str, Any]:

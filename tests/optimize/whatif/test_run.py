@@ -98,7 +98,9 @@ def test_points_of_a_worker_that_dies_are_sent_again(tmp_path: Path) -> None:
     assert any("a worker died" in line for line in said)
 
 
-@pytest.mark.parametrize("content", ["", "{", '{"row": 1, "cpu_s": 1, "peak_mb": 1}', '{"row": {"status": "failed"}, "cpu_s": 1, "peak_mb": 1}'])
+@pytest.mark.parametrize(
+    "content", ["", "{", '{"row": 1, "cpu_s": 1, "peak_mb": 1}', '{"row": {"status": "failed"}, "cpu_s": 1, "peak_mb": 1}']
+)
 def test_damaged_outcome_counts_as_absent(tmp_path: Path, content: str) -> None:
     kept = Kept(tmp_path)
     kept.put("key", Outcome({"status": "met"}))

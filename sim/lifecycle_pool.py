@@ -1,0 +1,264 @@
+"""The replicas of one pool through a run: which of them serve, what becomes of the requests of those that stop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import Enum
+from functools import partial
+
+import numpy as np
+import simpy
+
+from sim.clients import LATE, schedule
+from sim.engine import kernel, layout
+from sim.engine.evict import MASK, evict
+from sim.engine.state import PoolState
+from sim.errors import SimulationError
+from sim.fleet_records import Status
+from sim.lifecycle_records import Change, LifeEvent, LifeTotals, PoolRules
+from sim.run import Offer, Run, plain_offer
+
+AFTER_ALL = LATE + 1  # SimPy priority of changes of the fleet: after arrivals and changes of batches at the same instant
+QUEUED = 0  # answer of an offer that found a place outside the pool
+
+
+class State(Enum):
+    """Of a replica. UP takes requests; DRAINING (will go) and NOTICED (will be lost) finish what they have; the others hold nothing."""
+
+    OFF = "off"
+    BOOTING = "booting"
+    UP = "up"
+    DRAINING = "draining"
+    NOTICED = "noticed"
+    DOWN = "down"
+
+
+SERVING = (State.UP, State.DRAINING, State.NOTICED)
+FIRST_TO_GO = (State.BOOTING, State.DOWN, State.NOTICED, State.UP)  # these count as replicas that the pool has
+
+
+class PoolLife:
+    """States of the replicas of a pool, its waiting requests, and its way in.
+
+    `serve` (set once the run knows it) sends a request of this pool as the fleet sends any.
+    """
+
+    def __init__(self, run: Run, state: PoolState, rules: PoolRules, changes: list[Change]) -> None:
+        self.run, self.env, self.pool, self.rules = run, run.env, state, rules
+        size = state.pool.replicas
+        start = size if rules.start is None else rules.start
+        self.states = [State.UP if r < start else State.OFF for r in range(size)]
+        self.epochs = [0] * size  # a boot or loss that was scheduled in another epoch of its replica is void
+        self.doomed = [False] * size  # under notice
+        self.since_ps = [0] * size
+        for r in range(start, size):
+            state.front[layout.OUTSTANDING, r] += MASK
+        self.serve: Callable[[int, int], object] = lambda now, i: None
+        self.waiting: list[int] = []
+        self.at_fallback: set[int] = set()
+        self.limbo = 0  # taken back, not sent again yet
+        self.restarts = np.zeros(len(run.requests), np.int32)
+        self.events: list[LifeEvent] = []
+        self.service: list[tuple[int, int]] = []
+        self.lost = self.waited = self.failed = 0
+        self.changes_left = sum(change.kind == "scale" for change in changes)
+        for change in changes:
+            self._later(change.at_ps, partial(self._change, change))
+
+    def _later(self, delay_ps: int, action: Callable[[simpy.Event], None]) -> None:
+        schedule(self.env, [action], 0, AFTER_ALL, delay_ps)
+
+    # The way in
+
+    def offer(self) -> Offer:
+        """Offers to the replicas that are UP; without one to the fallback, else the request waits, else it fails."""
+        enter, states, table = plain_offer(self.pool), self.states, self.pool.table
+        round_robin = table[layout.ROUTER] == layout.ROUND_ROBIN
+
+        def offer(now: int, i: int, limit: int) -> int:
+            if State.UP not in states:
+                return kernel.FULL if limit != layout.NO_LIMIT else self._without_replica(now, i)
+            if round_robin:
+                while states[table[layout.NEXT]] is not State.UP:
+                    table[layout.NEXT] = (table[layout.NEXT] + 1) % len(states)
+            return enter(now, i, min(limit, MASK))
+
+        return offer
+
+    def _without_replica(self, now: int, i: int) -> int:
+        if self.rules.fallback is not None and i not in self.at_fallback:  # once: a relay that fails may send it back here
+            self.at_fallback.add(i)
+            self.run.targets[i] = self.rules.fallback
+            self.run.into_pools[self.rules.fallback](int(self.run.requests.arrival_ps[i]), i)  # patience counts from the arrival
+        elif self._hopeful():
+            self.waited += 1
+            self.waiting.append(i)
+        else:
+            self._fail(now, i)
+        return QUEUED
+
+    def _fail(self, now: int, i: int) -> None:
+        self.failed += 1
+        self.run.ends.append((i, -1, now, int(Status.FAILED), 0))
+        self.run.ended(i, now)
+
+    def _hopeful(self) -> bool:
+        """Whether a replica may come up again."""
+        repaired = (State.DOWN, State.NOTICED) if self.rules.repair_ps is not None else ()
+        return self.changes_left > 0 or any(state in (State.BOOTING, *repaired) for state in self.states)
+
+    def _settle_waiting(self) -> None:
+        """Requests that wait go to the replicas that are up; they fail if none will come."""
+        if not self.waiting or (State.UP not in self.states and self._hopeful()):
+            return
+        waiting, self.waiting = self.waiting, []
+        for i in waiting:
+            self.serve(int(self.env.now), i)
+
+    # What happens to replicas
+
+    def _change(self, change: Change, _: simpy.Event) -> None:
+        if change.kind == "scale":
+            self.changes_left -= 1
+            self._scale(change.replicas)
+        else:
+            for r in self._hit(change):
+                self._lose(r) if change.kind == "fail" else self._reclaim(r)
+        self._settle_waiting()
+
+    def _hit(self, change: Change) -> list[int]:
+        """Replicas that a loss meets."""
+        if change.first is not None:
+            return [r for r in range(change.first, change.first + change.replicas) if r < len(self.states)]
+        serving = [r for r, state in enumerate(self.states) if state in SERVING]
+        return serving[: change.replicas] if change.kind == "fail" else serving[len(serving) - min(change.replicas, len(serving)) :]
+
+    def _scale(self, wanted: int) -> None:
+        """`wanted` replicas, those under repair included; drains are called off before others boot, lowest numbers first."""
+        have = sum(state in FIRST_TO_GO for state in self.states)
+        for r, state in enumerate(self.states):
+            if have < wanted and state is State.DRAINING and not self.doomed[r]:
+                self._enter(r, State.UP)
+                have += 1
+        for r, state in enumerate(self.states):
+            if have < wanted and state is State.OFF:
+                self._boot(r, self.rules.boot_ps)
+                have += 1
+        for kind in FIRST_TO_GO:
+            for r in reversed(range(len(self.states))):
+                if have > wanted and self.states[r] is kind:
+                    self._enter(r, State.DRAINING if kind in SERVING else State.OFF)
+                    have -= 1
+
+    def _boot(self, r: int, wait_ps: int, state: State = State.BOOTING, taken: int = 0) -> None:
+        self._enter(r, state, taken)
+        epoch = self.epochs[r]
+
+        def up(_: simpy.Event) -> None:
+            if self.epochs[r] == epoch:
+                self._enter(r, State.UP)
+                self._settle_waiting()
+
+        self._later(wait_ps, up)
+
+    def _reclaim(self, r: int) -> None:
+        """Notice: the replica finishes what it can until it is lost."""
+        if self.states[r] not in SERVING:
+            self._lose(r)
+            return
+        if self.doomed[r]:
+            return
+        self.doomed[r] = True
+        if self.states[r] is State.UP:
+            self._enter(r, State.NOTICED)
+
+        def gone(_: simpy.Event) -> None:
+            if self.doomed[r]:
+                self._lose(r)
+                self._settle_waiting()
+
+        self._later(self.rules.notice_ps, gone)
+
+    def _lose(self, r: int) -> None:
+        """The replica is gone with all that it held; its requests are sent again. Nothing happens to one that is OFF or DOWN."""
+        state = self.states[r]
+        if state in (State.OFF, State.DOWN):
+            return
+        taken = self._take_back(r) if state in SERVING else []
+        self.lost += 1
+        self.doomed[r] = False
+        if state is State.DRAINING:
+            self._enter(r, State.OFF, len(taken))
+        elif self.rules.repair_ps is None:
+            self._enter(r, State.DOWN, len(taken))
+        else:
+            self._boot(r, self.rules.repair_ps, State.DOWN, len(taken))
+        if taken:
+            self._send_again(taken)
+
+    def _take_back(self, r: int) -> list[int]:
+        """Requests that replica r holds; it holds none from now on."""
+        front = self.pool.front
+        room = int(front[layout.OUTSTANDING, r] % MASK)
+        taken = np.zeros(room, np.int64)
+        count = evict(*self.pool.arrays, r, int(self.env.now), taken)
+        rows: list[int] = taken[:count].tolist()
+        for i in rows:
+            self.restarts[i] += 1
+            self.run.attempts_before[i] = self.run.attempts_before.get(i, 0) + 1
+        return rows
+
+    def _send_again(self, rows: list[int]) -> None:
+        self.limbo += len(rows)
+
+        def send(_: simpy.Event) -> None:
+            self.limbo -= len(rows)
+            for i in rows:
+                self.serve(int(self.env.now), i)
+
+        self._later(self.rules.detect_ps, send)
+
+    def _enter(self, r: int, state: State, taken: int = 0) -> None:
+        """Replica r is in `state` from now on."""
+        now, before, front = int(self.env.now), self.states[r], self.pool.front
+        if before in SERVING and state not in SERVING:
+            self.service.append((self.since_ps[r], now if taken else self._served_until(r, before, now)))
+        if state in SERVING and before not in SERVING:
+            self.since_ps[r] = now
+        front[layout.OUTSTANDING, r] += MASK * ((before is State.UP) - (state is State.UP))
+        self.states[r] = state
+        self.epochs[r] += 1
+        self.events.append(LifeEvent(now, self.rules.pool, r, state.value, taken))
+
+    def _served_until(self, r: int, state: State, now: int) -> int:
+        """When a replica has ended its service: a drain is over when nothing is left."""
+        idle = self.pool.front[layout.WAKE, r] == layout.NEVER
+        return now if state is not State.DRAINING or not idle else min(now, max(self._drained_ps(r), self.since_ps[r]))
+
+    def _drained_ps(self, r: int) -> int:
+        """The later of the end of its last step and the beginning of its last drain."""
+        begun = max(e.at_ps for e in self.events if e.replica == r and e.state == State.DRAINING.value)
+        return max(int(self.pool.replicas["clock"][r]), begun)
+
+    # The end
+
+    def close(self, all_ended: bool) -> None:
+        """The pool as its laws want it, nothing masked; seen that replicas which do not serve hold nothing and nobody waits for ever."""
+        state = self.pool
+        for r, what in enumerate(self.states):
+            if what is not State.UP:
+                state.front[layout.OUTSTANDING, r] -= MASK
+            q = state.replicas[r]
+            held = int(q["running"] + q["waiting"] + state.front[layout.OUTSTANDING, r])
+            if what not in SERVING and (held or q["free"] != state.pool.kv_blocks or q["cached"]):
+                raise SimulationError(f"pool {state.pool.name}: replica {r} is {what.value} and holds {held} requests")
+        if all_ended and (self.waiting or self.limbo):
+            waiting = len(self.waiting) + self.limbo
+            raise SimulationError(f"pool {state.pool.name}: the run is over and {waiting} requests wait for a replica")
+
+    def totals(self, end_ps: int) -> LifeTotals:
+        """Totals of the run until `end_ps`, once the pool is closed."""
+        still = [(self.since_ps[r], self._served_until(r, what, end_ps)) for r, what in enumerate(self.states) if what in SERVING]
+        serving_ps = sum(max(0, min(to_ps, end_ps) - from_ps) for from_ps, to_ps in (*self.service, *still))
+        restarts = int(self.restarts.sum())
+        return LifeTotals(self.rules.pool, self.lost, restarts, len(self.at_fallback), self.waited, self.failed, serving_ps)

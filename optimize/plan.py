@@ -15,6 +15,7 @@ from optimize.explain.demand_band import demand_band
 from optimize.explain.flips import flips
 from optimize.explain.why import why
 from optimize.fresh_seeds import HOLD_OUT_SEEDS
+from optimize.kinds import kinds
 from optimize.loads import class_loads
 from optimize.market import pool_states, slo_rows
 from optimize.measured import measured_terms
@@ -162,7 +163,7 @@ def assemble(
         lines=lines,
         verification=verification(evidence, HOLD_OUT_SEEDS) if evidence else None,
         fluid_bound_usd=fluid_bound(market),
-        alternatives=() if only_plan else alternatives(market),
+        alternatives=() if only_plan else (*alternatives(market), *(kinds(market, settled, full) if planned else ())),
         flips=flips(market, settled) if planned else (),
         dropped=dropped,
         binding=binding(market, settled),

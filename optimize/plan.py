@@ -164,7 +164,7 @@ def assemble(
         verification=verification(evidence, HOLD_OUT_SEEDS) if evidence else None,
         fluid_bound_usd=fluid_bound(market),
         alternatives=() if only_plan else (*alternatives(market), *(kinds(market, settled, full) if planned else ())),
-        flips=flips(market, settled) if planned else (),
+        flips=flips(market, settled, full) if planned else (),
         dropped=dropped,
         binding=binding(market, settled),
         demand_band=demand_band(market, settled) if planned else (),

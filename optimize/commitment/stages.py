@@ -36,7 +36,8 @@ def stage(scenario: Scenario, commitment: Commitment) -> Stage:
         notes += note
     lead, lead_note = lead_months(commitment, [offers[name] for name, _ in commitment.hold], values)
     overlap, overlap_note = _months("overlap_months", commitment.overlap_months, values, bool(held), "double running")
-    once = commitment.once_usd if commitment.once_usd is not None else finance.migration_usd if held else 0.0
+    moves = bool(held) or commitment.recourse != "relays"
+    once = commitment.once_usd if commitment.once_usd is not None else finance.migration_usd if moves else 0.0
     return Stage(
         commitment=commitment,
         held=tuple(held),

@@ -1,4 +1,4 @@
-"""Prices and limits at which the answer changes kind."""
+"""Prices, limits, volumes and hits at which the answer changes kind."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import math
 from dataclasses import replace
 
 from optimize.explain.binding import relay_need
+from optimize.explain.hit_flip import hit_flip
+from optimize.explain.volume_flip import volume_flips
 from optimize.program.solve import solve
 from optimize.records import Flip, ProgramInput, ProgramSolution
 from optimize.search import Market, Restriction, Settled
@@ -72,15 +74,18 @@ def gpu_price_flip(market: Market, gpu: str) -> Flip | None:
     return Flip(f"{gpu} price", today, at, f"{gpu} {verb} about ${at:.2f} per GPU-hour (cheapest offer today ${today:.2f})")
 
 
-def flips(market: Market, settled: Settled) -> tuple[Flip, ...]:
-    """Relay limits and GPU prices at which the answer changes."""
+def flips(market: Market, settled: Settled, full: bool = False) -> tuple[Flip, ...]:
+    """Relay limits, GPU prices and volumes at which the answer changes; with `full` prefix hits too, which takes measurements."""
     answer = limit_flips(market, settled)
     for gpu in flip_gpus(settled, market):
         market.tell(f"where does the price of {gpu} flip the answer?")
         flip = gpu_price_flip(market, gpu)
         if flip is not None:
             answer.append(flip)
-    return tuple(answer)
+    market.tell("at which volume does the answer flip?")
+    answer += volume_flips(market, settled)
+    hits = hit_flip(market, settled) if full else None
+    return (*answer, hits) if hits is not None else tuple(answer)
 
 
 def flip_gpus(settled: Settled, market: Market) -> list[str]:

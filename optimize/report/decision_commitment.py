@@ -21,7 +21,7 @@ STAGES = (
     Column("worst_regret_per_month", "float", "money", "most that it costs above the best stage of a future; empty: unbounded"),
     Column("worst_future", "str", "", "where; empty without any regret"),
     Column("expected_regret_per_month", "float", "money", "mean of that over futures"),
-    Column("committed", "float", "money", "paid whatever comes: purchase, term, one-off cost"),
+    Column("committed", "float", "money", "paid whatever comes: purchase, term, one-off cost of the move"),
     Column("served_least", "float", "share", "of requests inside their promises, in the worst future"),
     Column("lead_months", "float", "months", "order to first request"),
     Column("overlap_months", "float", "months", "both fleets run"),

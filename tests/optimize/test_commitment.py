@@ -147,7 +147,7 @@ def test_money_of_the_stages_follows_their_terms(small: Scenario) -> None:
     assert buy.held[0].purchase_usd == pytest.approx(2 * 8500 * 1.4 * 1.125) and buy.timing == Timing(24.0, 3.0, 1.0)
     assert buy.committed_usd == pytest.approx(26_775 + 2000) and "staff" in buy.open
     assert reserve.committed_usd == pytest.approx(1.2 * 730 * 12 + 2000) and reserve.timing.lead == 0.0
-    assert nothing.committed_usd == 0.0 and not nothing.holds
+    assert nothing.committed_usd == 2000.0 and not nothing.holds  # whoever moves to own hosts, rented or not, pays the move
 
 
 def test_every_stage_answers_every_future_and_regret_is_above_the_best(decision: Decision) -> None:

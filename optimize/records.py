@@ -205,11 +205,14 @@ class SloVerdict:
 
 @dataclass(frozen=True)
 class Verification:
+    """What all simulated hours say together. `seeds_by_hour`: how many of the seeds it took to settle each hour; empty: all of them."""
+
     seeds: tuple[int, ...]
     hours: tuple[str, ...]
     requests_simulated: int
     verdicts: tuple[SloVerdict, ...]
     met: bool
+    seeds_by_hour: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)

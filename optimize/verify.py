@@ -179,4 +179,5 @@ def verification(evidence: Sequence[HourEvidence], seeds: Sequence[int]) -> Veri
         requests_simulated=sum(e.requests for e in evidence),
         verdicts=tuple(worst.values()),
         met=all(v.met for v in worst.values()),
+        seeds_by_hour=tuple(len(e.attainment) for e in evidence),
     )

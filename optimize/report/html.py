@@ -17,7 +17,7 @@ from optimize.report.page.decision import decision, reproduce
 from optimize.report.page.parts import bullets, details, dim, picture, section, table_html
 from optimize.report.page.style import STYLE
 from optimize.report.terminal import cell
-from optimize.report.words import STATUS_WORDS, bounds
+from optimize.report.words import STATUS_WORDS, bounds, seeds_used
 
 UTILISATION = (
     "Utilisation has two meanings: the billed share of hours (scale to zero), and the load of what is paid. "
@@ -141,9 +141,9 @@ def _proof(plan: Plan) -> str:
     proof = plan.verification
     if proof is None:
         return dim("Nothing was simulated.")
-    seeds = ", ".join(map(str, proof.seeds))
+    seeds = f"{seeds_used(proof)} seeds each, from {proof.seeds[0]} on"
     return dim(
-        f"{proof.requests_simulated:,} requests in {len(proof.hours)} {'hour' if len(proof.hours) == 1 else 'hours'} on seeds {seeds}; "
+        f"{proof.requests_simulated:,} requests in {len(proof.hours)} {'hour' if len(proof.hours) == 1 else 'hours'}, {seeds}; "
         "requests that were rejected or failed count as infinitely late."
     )
 

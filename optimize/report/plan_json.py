@@ -228,6 +228,7 @@ def _verification(plan: Plan) -> Json:
     return {
         "seeds": list(proof.seeds),
         "hours": list(proof.hours),
+        "seeds_by_hour": list(proof.seeds_by_hour),
         "requests_simulated": proof.requests_simulated,
         "rounds": plan.rounds,
         "met": proof.met,

@@ -17,7 +17,7 @@ from optimize.records import Plan
 from optimize.report import decision_why, grid, tables, uncertainty
 from optimize.report.bill import Bill, bill_of, cents_of
 from optimize.report.finance import Money
-from optimize.report.words import STATUS_WORDS, bounds, count, duration, headline, percent, pool_label, promise
+from optimize.report.words import STATUS_WORDS, bounds, count, duration, headline, percent, pool_label, promise, seeds_used
 
 WIDTH = 110
 BAR = 10
@@ -191,8 +191,9 @@ def _promises(console: Console, plan: Plan) -> None:
             Text("met", style="green") if v.met else Text("MISSED", style="bold red"),
         )
     show(console, listing)
-    seeds, hours = ", ".join(map(str, proof.seeds)), "hour" if len(proof.hours) == 1 else "hours"
-    words = f"{proof.requests_simulated:,} requests in {len(proof.hours)} {hours} on seeds {seeds}; round {plan.rounds}"
+    hours = "hour" if len(proof.hours) == 1 else "hours"
+    seeds = f"{seeds_used(proof)} seeds each, from {proof.seeds[0]} on"
+    words = f"{proof.requests_simulated:,} requests in {len(proof.hours)} {hours}, {seeds}; round {plan.rounds}"
     show(console, Text(words, style="dim"))
 
 

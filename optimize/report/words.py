@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from optimize.records import Plan
+from optimize.records import Plan, Verification
 from optimize.report.bill import Bill, cents_of
 from optimize.report.tables import UNSERVED, flow_table
 
@@ -66,6 +66,12 @@ def promise(metric: str, quantile: float, limit_s: float) -> str:
     return f"{metric.upper()} p{quantile * 100:g} <= {duration(limit_s)}"
 
 
+def seeds_used(proof: Verification) -> str:
+    """How many hold-out seeds the hours took: "10", or "4 to 10"."""
+    counts = proof.seeds_by_hour or (len(proof.seeds),)
+    return str(max(counts)) if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
+
+
 def headline(plan: Plan, bill: Bill) -> str:
     """The verdict in one or two sentences."""
     cost = f"{bill.money(bill.total)} a month"
@@ -74,7 +80,8 @@ def headline(plan: Plan, bill: Bill) -> str:
     proof = plan.verification
     if plan.status == "met" and proof is not None:
         return (
-            f"{cost}, {room}. Every promise held in {proof.requests_simulated:,} simulated requests on {len(proof.seeds)} hold-out seeds."
+            f"{cost}, {room}. Every promise held in {proof.requests_simulated:,} simulated requests, "
+            f"each hour on {seeds_used(proof)} hold-out seeds."
         )
     if plan.status == "missed" and proof is not None:
         missed = sum(not v.met for v in proof.verdicts)

@@ -1,0 +1,187 @@
+"""A stress test for people, as JSON and as CSV."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+from rich.text import Text
+
+from optimize.report.columns import Column, Table, Value
+from optimize.report.terminal import bullets, output, screen, section, show, table
+from optimize.report.words import percent
+from optimize.report.write import check_folder, table_csv, write_bytes
+from optimize.stress_records import Attained, Stress, StressRow
+
+STRESS = (
+    Column("case", "str", "", "what happens"),
+    Column("detail", "str", "", "to whom, and how long"),
+    Column("hour", "str", "", "hour slice in which it happens"),
+    Column("class", "str", "", "request class"),
+    Column("metric", "str", "", "ttft, tpot or e2e"),
+    Column("quantile", "float", "", "share that the promise asks for"),
+    Column("limit_s", "float", "s", "limit of the promise"),
+    Column("attainment", "float", "share", "of the class's requests of the hour within the limit, over all seeds"),
+    Column("attainment_low", "float", "share", "lower end of its 95 % interval"),
+    Column("attainment_high", "float", "share", "upper end"),
+    Column("simulated_s", "float", "s", "the quantile in simulation; 1e9: never"),
+    Column("met", "bool", "", "whether the promise is kept"),
+    Column(
+        "recovery_s",
+        "float",
+        "s",
+        "from the event until a minute, and the rest of the hour, keep the promise; empty: not in the hour, or no event",
+    ),
+    Column("requests", "int", "requests", "of the class in the hour, over all seeds"),
+)
+HARDENING = (
+    Column("reserve", "str", "", "what is planned for"),
+    Column("per_month", "float", "money", "cost of a month by the program, not simulated; empty: no plan serves everything"),
+    Column("more_per_month", "float", "money", "above the same program as planned"),
+)
+NEVER_S = 1e9
+SCHEMA = "servemix.stress/1"
+
+
+def stress_table(stress: Stress) -> Table:
+    """A row per case and promise."""
+    rows = [_cells(row, each) for row in stress.rows for each in row.attained]
+    return Table("stress", "The plan under stress", STRESS, tuple(rows))
+
+
+def _cells(row: StressRow, each: Attained) -> tuple[Value, ...]:
+    known = each.requests > 0
+    shares = (each.attainment, *each.ci95) if known else (None, None, None)
+    return (
+        row.case,
+        row.detail,
+        row.hour,
+        each.class_name,
+        each.metric,
+        each.quantile,
+        each.limit_s,
+        *(None if share is None else round(share, 6) for share in shares),
+        (round(each.simulated_s, 6) if math.isfinite(each.simulated_s) else NEVER_S) if known else None,
+        each.met,
+        each.recovery_s,
+        each.requests,
+    )
+
+
+def hardening_table(stress: Stress) -> Table:
+    """What each reserve costs, in the scenario's currency."""
+    scenario = stress.scenario
+    rate = scenario.catalog.fx_usd.get(scenario.budget.currency, 1.0)
+    rows = [
+        (each.name, *(None if usd is None else round(usd / rate, 2) for usd in (each.per_month_usd, each.more_usd)))
+        for each in stress.hardening
+    ]
+    return Table("hardening", "What hardening costs", HARDENING, tuple(rows))
+
+
+def stress_json(stress: Stress) -> dict[str, Any]:
+    """The test as one object: a case holds its counts and its promises; seconds of 1e9 mean never."""
+    scenario, names = stress.scenario, [column.name for column in STRESS]
+    return {
+        "schema": SCHEMA,
+        "scenario": scenario.name,
+        "seed": scenario.seed,
+        "seeds": list(stress.seeds),
+        "catalog": {"date": scenario.catalog.date, "digest": scenario.catalog.digest},
+        "currency": scenario.budget.currency,
+        "cases": [
+            {
+                "case": row.case,
+                "detail": row.detail,
+                "hour": row.hour,
+                "met": row.met,
+                "sudden": row.sudden,
+                "recovery_s": row.recovery_s,
+                "requests": row.requests,
+                "restarts": row.restarts,
+                "diverted": row.diverted,
+                "unanswered": row.unanswered,
+                "promises": [dict(zip(names[3:], _cells(row, each)[3:], strict=True)) for each in row.attained],
+            }
+            for row in stress.rows
+        ],
+        "hardening": [dict(zip([c.name for c in HARDENING], cells, strict=True)) for cells in hardening_table(stress).rows],
+        "notes": list(stress.notes),
+    }
+
+
+def render_stress(stress: Stress, colour: bool | None = None) -> str:
+    """The test on one screen, 110 columns wide."""
+    scenario, console = stress.scenario, screen(colour)
+    console.print(Text(scenario.name, style="bold") + Text("  the plan under stress"))
+    seeds = ", ".join(map(str, stress.seeds))
+    console.print(Text(f"seeds {seeds}, catalogue of {scenario.catalog.date} ({scenario.catalog.digest[:8]})", style="dim"))
+    section(console, "Share of requests inside each promise, in the hour in which it happens")
+    listing = table("case", "hour", "class", "attained (promised)", "back after", "", right=(4,))
+    for row in stress.rows:
+        _case_rows(listing, row)
+    show(console, listing)
+    section(console, "What happens")
+    bullets(console, [_words(row) for row in stress.rows])
+    if stress.hardening:
+        section(console, "What planning for it costs, by the program")
+        show(console, _hardening(stress))
+    if stress.notes:
+        section(console, "Cannot happen to this plan")
+        bullets(console, list(stress.notes))
+    return output(console)
+
+
+def _case_rows(listing: Any, row: StressRow) -> None:
+    """A line per class; the case, its hour and its verdict stand in the first one."""
+    names = list(dict.fromkeys(each.class_name for each in row.attained))
+    back = "-" if not row.sudden else "not in the hour" if row.recovery_s is None else f"{row.recovery_s:.0f} s"
+    for k, name in enumerate(names):
+        verdict = Text("held" if row.met else "MISSED", style="green" if row.met else "bold red") if k == 0 else ""
+        first = (row.case, row.hour) if k == 0 else ("", "")
+        listing.add_row(*first, name, _shares([each for each in row.attained if each.class_name == name]), back if k == 0 else "", verdict)
+
+
+def _shares(promises: list[Attained]) -> Text:
+    answer = Text()
+    for k, each in enumerate(promises):
+        share = percent(each.attainment) if each.requests else "-"
+        answer.append(", " if k else "")
+        answer.append(f"{each.metric.upper()} {share} (p{each.quantile * 100:g})", style="" if each.met else "bold red")
+    return answer
+
+
+def _words(row: StressRow) -> str:
+    counts = [
+        f"{count:,} {what}"
+        for count, what in (
+            (row.restarts, "requests taken back and sent again"),
+            (row.diverted, "sent to a relay instead"),
+            (row.unanswered, "never answered"),
+        )
+        if count
+    ]
+    return f"{row.case}: {row.detail}{'; ' if counts else ''}{', '.join(counts)}{f' (of {row.requests:,})' if counts else ''}"
+
+
+def _hardening(stress: Stress) -> Any:
+    listing = table("reserve", f"{stress.scenario.budget.currency} a month", "more", right=(1, 2))
+    for name, per_month, more in hardening_table(stress).rows:
+        cells = (
+            "-" if value is None else f"{float(value):+,.0f}" if sign else f"{float(value):,.0f}"
+            for value, sign in ((per_month, 0), (more, 1))
+        )
+        listing.add_row(str(name), *cells)
+    return listing
+
+
+def write_stress(stress: Stress, out: Path) -> Path:
+    """Writes stress.json and stress.csv, and hardening.csv if there is any, into `out`; returns it. Same test, same bytes."""
+    check_folder(out)
+    write_bytes(out / "stress.json", (json.dumps(stress_json(stress), indent=2, allow_nan=False) + "\n").encode())
+    for each in (stress_table(stress), hardening_table(stress)):
+        if each.rows:
+            write_bytes(out / f"{each.name}.csv", table_csv(each).encode())
+    return out

@@ -1,0 +1,150 @@
+"""What a saved plan should survive: one hour of it for each thing that could happen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from optimize.engine_limits import router_of
+from optimize.loads import saturated_load_s
+from optimize.plan_hour import HOUR_S, WARMUP_S
+from optimize.saved_plan import fleet_in
+from optimize.uncertainty import scaled
+from sim.catalog.relay_records import Outages
+from sim.engine.deployment import PS
+from sim.fleet_records import Fleet, Pool, RelayEndpoint
+from sim.lifecycle_records import Change, Lifecycle, PoolRules
+from sim.scenario.records import Scenario
+from sim.traffic.columns import Demand
+
+MORE_DEMAND, LONGER_STEPS = 1.3, 1.5
+OUTAGE_MINUTES = 30.0
+NOTICE_S = 120.0  # AWS, "Spot Instance interruption notices": two minutes; Azure and Google give 30 s
+BEGIN_PS, END_PS = round(WARMUP_S * PS), round((WARMUP_S + HOUR_S) * PS)
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Case:
+    """One hour to simulate. `sudden`: something happens at its beginning; else it lasts through the warm-up, too."""
+
+    name: str
+    detail: str
+    hour: int
+    fleet: Fleet
+    life: Lifecycle | None = None
+    rate: float = 1.0
+    sudden: bool = False
+
+
+def cases(plan: Json, scenario: Scenario, demand: Demand, hour: int | None = None) -> tuple[list[Case], list[str]]:
+    """Every case that the plan can meet, and what it cannot meet in words."""
+    peak = int(np.argmax(demand.mean_rps.sum(axis=0))) if hour is None else hour
+    found = [
+        Case("as planned", "nothing happens", peak, _fleet(plan, scenario, peak)),
+        Case(
+            f"demand x{MORE_DEMAND:g}",
+            "every class sends more, shares of targets stay",
+            peak,
+            _fleet(plan, scenario, peak),
+            rate=MORE_DEMAND,
+        ),
+        _long_steps(_fleet(plan, scenario, peak), peak),
+    ]
+    lost = [_relay_out(plan, scenario, demand), _spot_lost(plan, scenario, peak)]
+    found += [case for case in lost if isinstance(case, Case)]
+    found += _hosts_down(plan, scenario, demand)
+    return found, [case for case in lost if isinstance(case, str)]
+
+
+def _fleet(plan: Json, scenario: Scenario, t: int) -> Fleet:
+    return fleet_in(plan, scenario, t, router_of(scenario))[0]
+
+
+def _long_steps(fleet: Fleet, t: int) -> Case:
+    targets = tuple(replace(each, cost=scaled(each.cost, LONGER_STEPS)) if isinstance(each, Pool) else each for each in fleet.targets)
+    return Case(f"steps x{LONGER_STEPS:g}", "every step of own GPUs lasts longer", t, replace(fleet, targets=targets))
+
+
+def _relay_out(plan: Json, scenario: Scenario, demand: Demand) -> Case | str:
+    """The relay that carries the most requests in some hour is out in that hour."""
+    best: tuple[float, int, str] | None = None
+    for t in range(len(demand.slices)):
+        for relay in plan["relays"]:
+            rate = _rate(plan, scenario, demand, relay["relay"], t)
+            if rate > 0 and (best is None or rate > best[0] + 1e-9):
+                best = (rate, t, relay["relay"])
+    if best is None:
+        return "largest relay out: the plan uses no relay"
+    _, t, name = best
+    fleet = _fleet(plan, scenario, t)
+    outage = Outages(minutes=OUTAGE_MINUTES, at_s=WARMUP_S)
+    targets = tuple(
+        replace(each, relay=replace(each.relay, outages=outage)) if isinstance(each, RelayEndpoint) and each.name == name else each
+        for each in fleet.targets
+    )
+    taker = {"none": "nobody takes over", "relays": "other relays take over", "fleet": "other relays and own pools take over"}
+    detail = f"{name} refuses every call for {OUTAGE_MINUTES:g} minutes; {taker[scenario.policy.relay_failover]}"
+    return Case("largest relay out", detail, t, replace(fleet, targets=targets), sudden=True)
+
+
+def _rate(plan: Json, scenario: Scenario, demand: Demand, target: str, t: int) -> float:
+    shares = [plan["routing"].get(c.name, {}).get(target) for c in scenario.request_classes]
+    return float(sum(float(s[t]) * demand.mean_rps[c, t] for c, s in enumerate(shares) if s is not None))
+
+
+def _spot_lost(plan: Json, scenario: Scenario, t: int) -> Case | str:
+    """All spot hosts are reclaimed with the usual notice, and none comes back in the hour."""
+    fleet = _fleet(plan, scenario, t)
+    spot = {entry["pool"] for entry in plan["fleet"] if entry["term"] == "spot"}
+    hit = [(k, pool) for k, pool in enumerate(fleet.targets) if isinstance(pool, Pool) and pool.name in spot]
+    if not hit:
+        return "spot lost: no spot host runs in the hour with most demand"
+    rules = tuple(PoolRules(k, notice_ps=round(NOTICE_S * PS), fallback=_fallback(scenario, fleet, k)) for k, _ in hit)
+    changes = tuple(Change(BEGIN_PS, k, "reclaim", pool.replicas) for k, pool in hit)
+    replicas = sum(pool.replicas for _, pool in hit)
+    detail = f"{replicas} spot replicas reclaimed with {NOTICE_S:g} s notice, none comes back in the hour"
+    return Case("spot lost", detail, t, fleet, Lifecycle(rules, changes), sudden=True)
+
+
+def _hosts_down(plan: Json, scenario: Scenario, demand: Demand) -> Iterator[Case]:
+    """For each pool: one host fails in the hour in which its replicas have most to do, and is not repaired in it."""
+    offers = [entry["offer"] for entry in plan["fleet"]]
+    for entry in plan["fleet"]:
+        name = entry["offer"] if offers.count(entry["offer"]) == 1 else entry["pool"]
+        t = _binding_hour(plan, entry, scenario, demand)
+        fleet = _fleet(plan, scenario, t)
+        k = next(k for k, each in enumerate(fleet.targets) if each.name == entry["pool"])
+        pool, lost = fleet.targets[k], int(entry["replicas_per_host"])
+        assert isinstance(pool, Pool)
+        life = Lifecycle((PoolRules(k, fallback=_fallback(scenario, fleet, k)),), (Change(BEGIN_PS, k, "fail", min(lost, pool.replicas)),))
+        detail = f"{entry['pool']}: {min(lost, pool.replicas)} of {pool.replicas} replicas fail, not repaired in the hour"
+        yield Case(f"host down: {name}", detail, t, fleet, life, sudden=True)
+
+
+def _fallback(scenario: Scenario, fleet: Fleet, pool: int) -> int | None:
+    """A relay for requests that find no replica of the pool: one that takes over for relays in every class of the pool, if any does."""
+    if scenario.policy.relay_failover == "none":
+        return None
+    classes = np.flatnonzero(fleet.shares[:, pool] > 0).tolist()
+    able = [{rule.class_id for rule in fleet.failover if rule.relay == k} for k in range(len(fleet.targets))]
+    return next((k for k, takes in enumerate(able) if takes.issuperset(classes) and isinstance(fleet.targets[k], RelayEndpoint)), None)
+
+
+def _binding_hour(plan: Json, entry: Json, scenario: Scenario, demand: Demand) -> int:
+    """The slice with most estimated work per replica of a pool."""
+    hours = [t for t, replicas in enumerate(entry["replicas"]["by_hour"]) if replicas > 0]
+    fleet = _fleet(plan, scenario, hours[0])
+    pool = next(each for each in fleet.targets if each.name == entry["pool"])
+    assert isinstance(pool, Pool)
+    work = np.zeros(len(demand.slices))
+    for c, request_class in enumerate(scenario.request_classes):
+        by_hour = plan["routing"][request_class.name].get(entry["pool"])
+        if by_hour is not None:
+            tokens = float(demand.input_tokens[c]), float(demand.output_tokens[c])
+            load_s = saturated_load_s(pool.cost, pool.kv_blocks, pool.limits.max_num_seqs, *tokens, np.inf)
+            work += load_s * demand.mean_rps[c] * np.array(by_hour, dtype=float)
+    return max(hours, key=lambda t: (round(work[t] / entry["replicas"]["by_hour"][t], 9), -t))

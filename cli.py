@@ -87,6 +87,10 @@ def simulate(
     overflow: Annotated[
         int | None, typer.Option("--overflow", min=1, help="Send to a relay when each replica has this many open requests.")
     ] = None,
+    stress: Annotated[
+        bool, typer.Option("--stress", help="With --plan: more users, longer steps, relay out, spot lost, hosts down.")
+    ] = False,
+    harden: Annotated[bool, typer.Option("--harden", help="With --stress: also what planning for it costs (minutes).")] = False,
     as_json: AsJson = False,
     out: OutFolder = None,
     seed: Seed = None,
@@ -101,6 +105,15 @@ def simulate(
     loaded = load_scenario(scenario, settings or (), seed)
     if out is not None:
         check_folder(out)
+    if stress or harden:
+        from optimize.report.stress import render_stress, stress_json, write_stress
+        from optimize.stress import stress_saved
+
+        found = stress_saved(loaded, plan, hour, harden, tell, fleet, router, overflow)
+        emit_json(stress_json(found)) if as_json else print(render_stress(found), end="")
+        if out is not None:
+            tell(f"results in {write_stress(found, out)}")
+        return
     run = simulate_fleet(loaded, fleet=fleet, plan=plan, hour=hour, router=router, overflow=overflow)
     if as_json:
         emit_json(simulation_json(run))

@@ -154,7 +154,7 @@ def policy_shadows(found: Relaxation) -> list[Shadow]:
 
 
 def budget_shadow(found: Relaxation) -> list[Shadow]:
-    """What $1,000 more a month serves, where the budget leaves requests unserved; nothing where it does not."""
+    """What $1,000 more a month serves (less where less serves all), where the budget leaves requests; nothing where it does not."""
     limit = found.budget_usd
     if limit is None or found.unserved <= 0:
         return []
@@ -162,6 +162,8 @@ def budget_shadow(found: Relaxation) -> list[Shadow]:
     if price <= 0:
         return []
     requests = float((found.problem.demand.mean_rps @ found.problem.demand.weight_h).sum()) * HOUR_S
-    served = BUDGET_USD * (1.0 + price) / found.penalty_usd / requests
-    words = f"+${BUDGET_USD:,.0f} of budget raises the share that is served by up to {100 * served:.3g} points (today ${limit:,.0f})"
-    return [Shadow("budget", BUDGET_USD, "USD", 0.0, words, served)]
+    each = (1.0 + price) / found.penalty_usd  # requests per USD
+    more = min(BUDGET_USD, found.unserved / each)
+    served = more * each / requests
+    words = f"+${more:,.0f} of budget raises the share that is served by up to {100 * served:.3g} points (today ${limit:,.0f})"
+    return [Shadow("budget", more, "USD", 0.0, words, served)]

@@ -211,7 +211,7 @@ def test_a_decision_needs_two_stages_and_prices_that_somebody_stands_behind(tmp_
 def test_the_decision_of_a_million_users_stands_on_the_plan_of_a_million_users() -> None:
     """Nothing but the offer that is held, money and commitments differs from scenarios/million_dau.yaml."""
     base, more = (load_scenario(ROOT / "scenarios" / name, [], None) for name in ("million_dau.yaml", MILLION.name))
-    for name in ("traffic", "request_classes", "relays", "weights", "tensor_parallel", "budget", "policy", "engine", "seed"):
+    for name in ("traffic", "request_classes", "relays", "weights", "tensor_parallel", "policy", "engine", "seed"):
         assert getattr(base, name) == getattr(more, name), name
     assert [offer.id for offer in more.offers] == [*(offer.id for offer in base.offers), "aws.g6e.xlarge.reserved_1y"]
     assert len(more.commitments) >= 3

@@ -25,6 +25,12 @@ def shares_prefixes(scenario: Scenario) -> bool:
     return isinstance(scenario.traffic, LogTraffic) or any(c.conversation is not None for c in scenario.request_classes)
 
 
+def priorities_of(scenario: Scenario) -> tuple[int, ...]:
+    """The priority of each class inside pools, lower first; empty where all are alike."""
+    priorities = tuple(c.priority for c in scenario.request_classes)
+    return priorities if len(set(priorities)) > 1 else ()
+
+
 def router_of(scenario: Scenario) -> str:
     """The router that the scenario names; without a name, the one that sends a turn where its history is cached, if anything is cached."""
     if scenario.policy.router is not None:

@@ -21,6 +21,7 @@ from optimize.market import pool_states, slo_rows
 from optimize.measured import measured_terms
 from optimize.money import cost_lines
 from optimize.program.fluid import fluid_bound_usd
+from optimize.program.gap import gap_parts
 from optimize.records import Dropped, Plan, PoolOption
 from optimize.relay_facts import claim_flags, dated_warnings
 from optimize.relay_terms import relay_drops, relay_terms
@@ -172,6 +173,7 @@ def assemble(
         assumptions=(*ASSUMPTIONS, *error_notes(settled)),
         warnings=tuple(dict.fromkeys(warnings)),
         usd_per_unit=scenario.catalog.fx_usd.get(scenario.budget.currency, 1.0),
+        gap_parts=gap_parts(problem, solution, scenario.policy.safety) if planned else None,
         uncertainty=None if only_plan else uncertainty(market, settled, status == "met"),
         why=None if only_plan else why(market, settled, status, lines, full),
     )

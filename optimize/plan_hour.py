@@ -8,7 +8,8 @@ from dataclasses import dataclass, fields
 import numpy as np
 import numpy.typing as npt
 
-from optimize.engine_limits import router_of
+from optimize.contract_terms import bought_terms
+from optimize.engine_limits import priorities_of, router_of
 from optimize.pool_probe import pool_of
 from optimize.records import Floats, ProgramInput, ProgramSolution
 from optimize.token_factors import fleet_factors
@@ -62,11 +63,12 @@ def fleet_of(scenario: Scenario, problem: ProgramInput, solution: ProgramSolutio
     for a, relay_terms in enumerate(problem.relays):
         if not np.any(solution.relay_flow[a, :, t] > 0):
             continue
+        bought = bought_terms(relay_terms, -1 if solution.relay_tier is None else int(solution.relay_tier[a]))
         targets.append(
             RelayEndpoint(
-                name=relay_terms.relay.id,
-                relay=relay_terms.relay,
-                enforce_limits=relay_terms.hard_limits,
+                name=bought.relay.id,
+                relay=bought.relay,
+                enforce_limits=bought.hard_limits,
                 network_ps=0,  # measured relay latencies include the network
             )
         )
@@ -77,7 +79,8 @@ def fleet_of(scenario: Scenario, problem: ProgramInput, solution: ProgramSolutio
     total = table.sum(axis=1, keepdims=True)
     full = solution.unserved[:, t] <= 1e-9 * rate
     table = np.where((full[:, None]) & (total > 0), table / np.maximum(total, 1e-300), table)
-    fleet = Fleet(tuple(targets), table, router_of(scenario), token_factors=fleet_factors(factors, len(rate)))
+    per_model, order = fleet_factors(factors, len(rate)), priorities_of(scenario)
+    fleet = Fleet(tuple(targets), table, router_of(scenario), token_factors=per_model, priorities=order)
     return Hour(t, fleet, tuple(pools), tuple(relays), warmup_keep(problem.demand, t))
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from optimize.engine_limits import router_of
+from optimize.engine_limits import priorities_of, router_of
 from optimize.fresh_seeds import HOLD_OUT_SEEDS, deviations
 from optimize.pool_probe import OperatingPoint, Probe, pool_of
 from optimize.records import Floats, SloRow
@@ -77,7 +77,7 @@ def run_seed(scenario: Scenario, probe: Probe, rate_rps: float, seed: int, hours
     rates = [share * rate_rps for share in probe.mix]
     before_s, watched_s = warmup_s(probe), hours * window_s(probe)
     requests = counted_by_class(at_rates(scenario, rates, seed=seed, duration_s=before_s + watched_s), probe.option.token_factors)
-    log = run_pool(pool, requests, router_of(scenario)).log
+    log = run_pool(pool, requests, router_of(scenario), priorities_of(scenario)).log
     from_ps, to_ps = round(before_s * PS), round((before_s + watched_s) * PS)
     metrics = {c: class_metrics(log, c, from_ps, to_ps) for c in probe.option.classes if probe.mix[c] > 0}
     return [metrics[row.class_index][row.metric] if row.class_index in metrics else None for row in probe.slos], len(requests)

@@ -190,6 +190,26 @@ class ProgramSolution:
 
 
 @dataclass(frozen=True)
+class GapParts:
+    """USD a month; the parts and `least_usd`, what is left with every cause removed, sum to the cost of the plan.
+
+    integrality  whole hosts, and what the solver left open
+    pooling      small pools carry less per replica (intercepts), and the spare host of N+1
+    margin       capacity planned below what was measured (`policy.safety`)
+    """
+
+    integrality_usd: float
+    pooling_usd: float
+    margin_usd: float
+    least_usd: float
+
+    @property
+    def total_usd(self) -> float:
+        """The plan's cost."""
+        return self.integrality_usd + self.pooling_usd + self.margin_usd + self.least_usd
+
+
+@dataclass(frozen=True)
 class SloVerdict:
     """What the simulation says of one promise in the hour that is worst for it; attainment is pooled over seeds."""
 
@@ -276,5 +296,6 @@ class Plan:
     warnings: tuple[str, ...]
     usd_per_unit: float = 1.0
     extra: dict[str, str] = field(default_factory=dict)
+    gap_parts: GapParts | None = None  # why it costs more than divisible hosts without margin would
     uncertainty: Uncertainty | None = None  # None where nothing was simulated
     why: Why | None = None  # None where nothing was explained

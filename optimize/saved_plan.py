@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from optimize.engine_limits import engine_limits
+from optimize.engine_limits import engine_limits, priorities_of
 from optimize.failover import failovers
 from optimize.token_factors import class_factors, fleet_factors
 from sim.engine.deployment import PS, Deployment
@@ -84,7 +84,7 @@ def fleet_in(plan: dict[str, Any], scenario: Scenario, t: int, router: str) -> t
     factors = [class_factors(scenario.request_classes, model) for model in models]
     chains = failovers(scenario, models[: len(pools)], [named[name] for name, _ in relays])
     per_model = fleet_factors(factors, len(classes))
-    return Fleet(tuple(targets), shares, router, failover=chains, token_factors=per_model), calibrated
+    return Fleet(tuple(targets), shares, router, failover=chains, token_factors=per_model, priorities=priorities_of(scenario)), calibrated
 
 
 def _targets(

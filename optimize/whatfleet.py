@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from optimize.engine_limits import engine_limits, router_of
+from optimize.engine_limits import engine_limits, priorities_of, router_of
 from optimize.failover import failovers
 from optimize.loads import saturated_load_s
 from optimize.permits import model_reason, policy_reason, relay_policy_reason
@@ -164,7 +164,7 @@ def build_fleet(scenario: Scenario, pools: list[NamedPool], relays: list[str], r
     factors = [class_factors(scenario.request_classes, model) for model in models]
     per_model = fleet_factors(factors, len(scenario.request_classes))
     chains = failovers(scenario, models[: len(pools)], [known[name] for name in relays])
-    return Fleet(tuple(targets), table, router, spill, chains, token_factors=per_model), calibrated
+    return Fleet(tuple(targets), table, router, spill, chains, token_factors=per_model, priorities=priorities_of(scenario)), calibrated
 
 
 def overflows(scenario: Scenario, pools: list[NamedPool], relays: list[str], outstanding: int) -> tuple[Overflow, ...]:

@@ -64,11 +64,11 @@ def serve_all(run: Run, server: PoolState | RelayServer, chosen: Int64s, end_ps:
     return server.pool.replicas > 0
 
 
-def probe(pool: Pool, requests: Requests, router: str = "least_outstanding") -> SimulationResult:
+def probe(pool: Pool, requests: Requests, router: str = "least_outstanding", priorities: tuple[int, ...] = ()) -> SimulationResult:
     """Log and totals of `requests` served by `pool` alone; no event core: for capacity measurement."""
     classes = int(requests.class_id.max(initial=0)) + 1
     check_pool_record(pool)
-    return simulate(Fleet((pool,), np.ones((classes, 1)), router), requests, seed=0, event_per_arrival=False)
+    return simulate(Fleet((pool,), np.ones((classes, 1)), router, priorities=priorities), requests, seed=0, event_per_arrival=False)
 
 
 def _arrivals(chosen: Int64s, arrival_ps: Int64s, targets: npt.NDArray[np.int16]) -> Iterator[tuple[int, int, int, int]]:

@@ -2,32 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from optimize.program.fluid import fluid_bound_usd
-from optimize.records import PoolTerms, ProgramInput, ProgramSolution
-
-
-@dataclass(frozen=True)
-class GapParts:
-    """USD a month; the parts and `least_usd`, what is left with every cause removed, sum to the cost of the plan.
-
-    integrality  whole hosts, and what the solver left open
-    pooling      small pools carry less per replica (intercepts), and the spare host of N+1
-    margin       capacity planned below what was measured (`policy.safety`)
-    """
-
-    integrality_usd: float
-    pooling_usd: float
-    margin_usd: float
-    least_usd: float
-
-    @property
-    def total_usd(self) -> float:
-        """The plan's cost."""
-        return self.integrality_usd + self.pooling_usd + self.margin_usd + self.least_usd
+from optimize.records import GapParts, PoolTerms, ProgramInput, ProgramSolution
 
 
 def gap_parts(problem: ProgramInput, solution: ProgramSolution, safety: float) -> GapParts:

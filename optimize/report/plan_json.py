@@ -118,7 +118,17 @@ def _cost(plan: Plan, bill: Bill) -> Json:
         "lower_bound_per_month": bound,
         "fluid_bound_per_month": fluid,
         "gap": number((total - bound) / total) if total > 0 else 0.0,
+        "gap_parts": _gap_parts(plan),
     }
+
+
+def _gap_parts(plan: Plan) -> Json | None:
+    """What of the cost is due to whole hosts, small pools and the safety margin; null where there is no plan."""
+    parts = plan.gap_parts
+    if parts is None:
+        return None
+    names = ("integrality", "pooling", "margin", "least")
+    return {name: _money(plan, getattr(parts, f"{name}_usd")) for name in names}
 
 
 def _pool(plan: Plan, bill: Bill, p: int) -> Json:

@@ -14,6 +14,7 @@ from optimize.whatif.breakeven import LINES, Row, amount, crossing, lines
 from optimize.whatif.records import Answer
 
 MOST_PANELS = 6  # combinations of the other inputs that are drawn
+MOST_TICKS = 8  # values that stand below a curve
 LOG_FROM = 8  # largest over smallest value from which an axis is logarithmic
 
 
@@ -83,11 +84,16 @@ def curve_chart(table: Table, key: str, currency: str, rows: Sequence[tuple[floa
     if bad:
         axes.plot([x for x, _ in bad], [y for _, y in bad], "x", color=BAD, markersize=9, label="not met")
     if min(x) > 0 and max(x) / min(x) >= LOG_FROM:
+        from matplotlib.ticker import LogLocator
+
         axes.set_xscale("log")
         axes.set_yscale("log")
+        axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_formatter(lambda value, _: f"{value:,.0f}" if abs(value) >= 10 else f"{value:g}")
         axis.set_minor_formatter(lambda *_: "")
+    if len(x) <= MOST_TICKS:
+        axes.set_xticks(x, [amount(value) for value in x])
     axes.set_xlabel(key)
     axes.set_ylabel(f"{currency} a month")
     legend(axes, theme, 5)
@@ -121,7 +127,7 @@ def heat_chart(table: Table, across: str, down: str, currency: str, rows: Sequen
     a, d, cost, status = (names.index(name) for name in (across, down, "per_month", "status"))
     columns, lines_ = (list(dict.fromkeys(row[i] for row in rows)) for i in (a, d))
     grid = np.full((len(lines_), len(columns)), np.nan)
-    drawn, axes = figure(theme, 1.1 + 0.42 * len(lines_))
+    drawn, axes = figure(theme, 1.6 + 0.45 * len(lines_))
     axes.grid(False)
     for row in rows:
         value, x, y = row[cost], columns.index(row[a]), lines_.index(row[d])
@@ -137,8 +143,8 @@ def heat_chart(table: Table, across: str, down: str, currency: str, rows: Sequen
         axes.text(x, y, text if row[status] == "met" else f"✕ {text}", ha="center", va="center", fontsize=8, color=ink)
     axes.set_xticks(range(len(columns)), [shorter(amount(value)) for value in columns])
     axes.set_yticks(range(len(lines_)), [shorter(amount(value)) for value in lines_])
-    axes.set_xlabel(across)
-    axes.set_ylabel(f"{down}; cells: {currency} a month")
+    axes.set_xlabel(f"{across}; cells: {currency} a month, ✕: no plan that holds")
+    axes.set_ylabel(shorter(down))
     return drawn
 
 
@@ -151,7 +157,7 @@ def tornado_chart(table: Table, currency: str, today: float, theme: Theme) -> An
     for k, row in enumerate(table.rows):
         for end, limit, colour in zip(ends, limits, (COLOURS[2], COLOURS[1]), strict=True):
             value = row[end]
-            if isinstance(value, int | float):
+            if isinstance(value, int | float) and abs(value - today) > 0.005:
                 axes.barh([k], [value - today], left=[today], color=colour, height=0.6, alpha=0.9)
                 side = "left" if value >= today else "right"
                 axes.annotate(amount(row[limit]), (value, k), (4 if side == "left" else -4, 0), textcoords="offset points", ha=side,

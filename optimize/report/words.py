@@ -111,6 +111,10 @@ def bounds(plan: Plan, bill: Bill) -> str:
             words.append(f"{name} {bill.money(bound)}: simulation allowed {-gap:.1%} less than the program's margin asks")
         else:
             words.append(f"{name} {bill.money(bound)} (gap {gap:.1%}): {what} costs less")
+    parts = plan.gap_parts
+    if parts is not None and parts.total_usd > parts.least_usd + 0.005:
+        whole, pooled, margin = (bill.money(cents_of(plan, usd)) for usd in (parts.integrality_usd, parts.pooling_usd, parts.margin_usd))
+        words.append(f"of the cost, {whole} is because hosts are whole, {pooled} because pools are small, {margin} for the margin")
     return "; ".join(words)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -30,7 +31,7 @@ def joined(address: str | None) -> Iterator[Any]:
 
 def connect(address: str) -> Any:
     """A client of the scheduler at `address`. InputError says what is missing."""
-    if not address.startswith(("tcp://", "tls://")):
+    if not re.fullmatch(r"(tcp|tls)://\S+:\d{1,5}", address):
         raise InputError(f"--cluster: {address}: is not tcp://HOST:PORT; write the address that `dask scheduler` prints")
     try:
         from distributed import Client

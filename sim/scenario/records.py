@@ -85,6 +85,7 @@ class RequestClass:
     slo: tuple[Slo, ...]
     data_residency: tuple[str, ...] = ()  # empty: anywhere
     self_hosted_only: bool = False
+    priority: int = 0  # inside a pool, lower ones first
     context: Context | None = None
     refused_share: float = 0.0  # of the prompts that users write, too long whatever is cut: never sent, and not in the rate
     token_factors: tuple[TokenFactor, ...] = ()  # of models for which the user wrote one, 1 included

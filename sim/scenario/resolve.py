@@ -114,6 +114,7 @@ def _request_class(spec: ClassSpec, policy: PolicySpec) -> RequestClass:
         slo=_slos(spec.slo),
         data_residency=tuple(spec.data_residency or policy.data_residency),
         self_hosted_only=spec.self_hosted_only,
+        priority=spec.priority,
     )
 
 

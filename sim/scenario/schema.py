@@ -136,6 +136,7 @@ class ClassSpec(Keys):
     context: ContextOf | None = key("token budget that the client keeps", "", {"max": 8192}, default=None)
     slo: SloSpec = key("the latency promise", "", {"ttft": {"p95": 1.0}}, default_factory=SloSpec)
     data_residency: list[Text] = key("regions that may hold the data; empty: anywhere", "", default_factory=list)
+    priority: Annotated[int, Field(ge=0, le=7)] = key("inside a pool, lower ones are admitted first and preempted last", "0..7", default=0)
     self_hosted_only: bool = key("true: never sent to a relay", "", default=False)
 
 

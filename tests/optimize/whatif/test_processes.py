@@ -133,7 +133,12 @@ def test_cluster_gives_the_same_table_also_when_a_worker_is_killed(undisturbed: 
 
 
 @pytest.mark.parametrize(
-    ("address", "said"), [("127.0.0.1:8786", "is not tcp://HOST:PORT"), ("tcp://127.0.0.1:9", "no scheduler answers there")]
+    ("address", "said"),
+    [
+        ("127.0.0.1:8786", "is not tcp://HOST:PORT"),
+        ("tcp://x", "is not tcp://HOST:PORT"),
+        ("tcp://127.0.0.1:9", "no scheduler answers there"),
+    ],
 )
 def test_wrong_cluster_is_one_clear_message(cache: Path, tmp_path: Path, address: str, said: str) -> None:
     if importlib.util.find_spec("distributed") is None and "9" in address[-2:]:

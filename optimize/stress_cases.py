@@ -103,7 +103,7 @@ def _spot_lost(plan: Json, scenario: Scenario, t: int) -> Case | str:
     hit = [(k, pool) for k, pool in enumerate(fleet.targets) if isinstance(pool, Pool) and pool.name in spot]
     if not hit:
         return "spot lost: no spot host runs in the hour with most demand"
-    rules = tuple(PoolRules(k, notice_ps=round(NOTICE_S * PS), fallback=_fallback(scenario, fleet, k)) for k, _ in hit)
+    rules = tuple(PoolRules(k, notice_ps=round(NOTICE_S * PS), fallback=_elsewhere(plan, scenario, fleet, k)) for k, _ in hit)
     changes = tuple(Change(BEGIN_PS, k, "reclaim", pool.replicas) for k, pool in hit)
     replicas = sum(pool.replicas for _, pool in hit)
     detail = f"{replicas} spot replicas reclaimed with {NOTICE_S:g} s notice, none comes back in the hour"
@@ -120,18 +120,30 @@ def _hosts_down(plan: Json, scenario: Scenario, demand: Demand) -> Iterator[Case
         k = next(k for k, each in enumerate(fleet.targets) if each.name == entry["pool"])
         pool, lost = fleet.targets[k], int(entry["replicas_per_host"])
         assert isinstance(pool, Pool)
-        life = Lifecycle((PoolRules(k, fallback=_fallback(scenario, fleet, k)),), (Change(BEGIN_PS, k, "fail", min(lost, pool.replicas)),))
+        life = Lifecycle(
+            (PoolRules(k, fallback=_elsewhere(plan, scenario, fleet, k)),), (Change(BEGIN_PS, k, "fail", min(lost, pool.replicas)),)
+        )
         detail = f"{entry['pool']}: {min(lost, pool.replicas)} of {pool.replicas} replicas fail, not repaired in the hour"
         yield Case(f"host down: {name}", detail, t, fleet, life, sudden=True)
 
 
-def _fallback(scenario: Scenario, fleet: Fleet, pool: int) -> int | None:
-    """A relay for requests that find no replica of the pool: one that takes over for relays in every class of the pool, if any does."""
-    if scenario.policy.relay_failover == "none":
-        return None
-    classes = np.flatnonzero(fleet.shares[:, pool] > 0).tolist()
-    able = [{rule.class_id for rule in fleet.failover if rule.relay == k} for k in range(len(fleet.targets))]
-    return next((k for k, takes in enumerate(able) if takes.issuperset(classes) and isinstance(fleet.targets[k], RelayEndpoint)), None)
+def _elsewhere(plan: Json, scenario: Scenario, fleet: Fleet, pool: int) -> tuple[tuple[float, ...], ...]:
+    """[classes][targets] where requests go that find no replica of the pool: where else the plan sends their class, in proportion; else
+    to other pools whose model may answer, by their replicas; else to the relay that takes over for relays, if policy names one.
+    """
+    models = {entry["pool"]: entry["model"] for entry in plan["fleet"]}
+    table = np.where(np.arange(len(fleet.targets)) == pool, 0.0, fleet.shares)
+    for c, request_class in enumerate(scenario.request_classes):
+        if not table[c].any() and fleet.shares[c, pool] > 0:
+            able = [
+                isinstance(each, Pool) and k != pool and models[each.name] in request_class.models for k, each in enumerate(fleet.targets)
+            ]
+            table[c] = [each.replicas if isinstance(each, Pool) and fits else 0 for each, fits in zip(fleet.targets, able, strict=True)]
+        if not table[c].any():
+            takers = [rule.relay for rule in fleet.failover if rule.class_id == c and fleet.shares[c, pool] > 0]
+            table[c, takers[:1]] = 1.0
+    totals = np.maximum(table.sum(axis=1, keepdims=True), 1e-300)
+    return tuple(tuple(row) for row in (table / totals).tolist())
 
 
 def _binding_hour(plan: Json, entry: Json, scenario: Scenario, demand: Demand) -> int:

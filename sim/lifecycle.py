@@ -13,7 +13,7 @@ from sim.engine.state import PoolState
 from sim.errors import InputError
 from sim.fleet import schedule_arrivals
 from sim.fleet_checks import check_fleet, check_requests
-from sim.fleet_records import Fleet, Pool, RelayEndpoint, TargetStats
+from sim.fleet_records import Fleet, Pool, TargetStats
 from sim.lifecycle_pool import PoolLife
 from sim.lifecycle_records import KINDS, Change, Lifecycle, LifeResult, LifeTotals, PoolRules
 from sim.run import Offer, Run, plain_offer
@@ -48,7 +48,7 @@ class _FleetLife:
         for rules in life.rules:
             state = self.run.servers[rules.pool]
             assert isinstance(state, PoolState)
-            self.pools[rules.pool] = PoolLife(self.run, state, rules, [change for change in changes if change.pool == rules.pool])
+            self.pools[rules.pool] = PoolLife(self.run, state, rules, [change for change in changes if change.pool == rules.pool], seed)
         self.serve = self.run.serve()
         for index, pool in self.pools.items():
             pool.serve = self.serve[index]
@@ -107,10 +107,18 @@ def _rules_problems(fleet: Fleet, rules: PoolRules) -> list[str]:
     for name in ("boot_ps", "repair_ps", "notice_ps", "detect_ps"):
         if (getattr(rules, name) or 0) < 0:
             problems.append(f"{name}: {getattr(rules, name)} is negative; write 0 or more")
-    to = rules.fallback
-    if to is not None and not (0 <= to < len(fleet.targets) and isinstance(fleet.targets[to], RelayEndpoint)):
-        problems.append(f"fallback: target {to} is not a relay; write the index of one")
+    if rules.fallback:
+        problems += _fallback_problems(fleet, rules)
     return problems
+
+
+def _fallback_problems(fleet: Fleet, rules: PoolRules) -> list[str]:
+    if len(rules.fallback) != len(fleet.shares) or any(len(row) != len(fleet.targets) for row in rules.fallback):
+        return [f"fallback: write a row for each of {len(fleet.shares)} classes with a share for each of {len(fleet.targets)} targets"]
+    table = np.array(rules.fallback)
+    if not np.isfinite(table).all() or (table < 0).any() or (table.sum(axis=1) > 1 + 1e-9).any() or table[:, rules.pool].any():
+        return [f"fallback: shares must be 0..1, rows sum to at most 1, and pool {rules.pool} itself get none"]
+    return []
 
 
 def _change_problems(fleet: Fleet, pools: list[int], change: Change) -> list[str]:

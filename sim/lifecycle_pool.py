@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable
 from enum import Enum
 from functools import partial
@@ -17,8 +18,10 @@ from sim.errors import SimulationError
 from sim.fleet_records import Status
 from sim.lifecycle_records import Change, LifeEvent, LifeTotals, PoolRules
 from sim.run import Offer, Run, plain_offer
+from sim.streams import stream
 
 AFTER_ALL = LATE + 1  # SimPy priority of changes of the fleet: after arrivals and changes of batches at the same instant
+ROUNDED_UP = 1 - 1e-9  # shares that sum to this leave nobody out
 QUEUED = 0  # answer of an offer that found a place outside the pool
 
 
@@ -43,7 +46,7 @@ class PoolLife:
     `serve` (set once the run knows it) sends a request of this pool as the fleet sends any.
     """
 
-    def __init__(self, run: Run, state: PoolState, rules: PoolRules, changes: list[Change]) -> None:
+    def __init__(self, run: Run, state: PoolState, rules: PoolRules, changes: list[Change], seed: int) -> None:
         self.run, self.env, self.pool, self.rules = run, run.env, state, rules
         size = state.pool.replicas
         start = size if rules.start is None else rules.start
@@ -55,7 +58,9 @@ class PoolLife:
             state.front[layout.OUTSTANDING, r] += MASK
         self.serve: Callable[[int, int], object] = lambda now, i: None
         self.waiting: list[int] = []
-        self.at_fallback: set[int] = set()
+        self.diverted: set[int] = set()
+        self.elsewhere = [targets_at.tolist() for targets_at in np.cumsum(np.array(rules.fallback, float), axis=-1)]
+        self.draw = stream(seed, "fleet life", "elsewhere", rules.pool)
         self.limbo = 0  # taken back, not sent again yet
         self.restarts = np.zeros(len(run.requests), np.int32)
         self.events: list[LifeEvent] = []
@@ -71,7 +76,7 @@ class PoolLife:
     # The way in
 
     def offer(self) -> Offer:
-        """Offers to the replicas that are UP; without one to the fallback, else the request waits, else it fails."""
+        """Offers to the replicas that are UP; without one a request goes elsewhere, else it waits, else it fails."""
         enter, states, table = plain_offer(self.pool), self.states, self.pool.table
         round_robin = table[layout.ROUTER] == layout.ROUND_ROBIN
 
@@ -86,16 +91,26 @@ class PoolLife:
         return offer
 
     def _without_replica(self, now: int, i: int) -> int:
-        if self.rules.fallback is not None and i not in self.at_fallback:  # once: a relay that fails may send it back here
-            self.at_fallback.add(i)
-            self.run.targets[i] = self.rules.fallback
-            self.run.into_pools[self.rules.fallback](int(self.run.requests.arrival_ps[i]), i)  # patience counts from the arrival
+        to = self._elsewhere(i)
+        if to is not None:
+            self.diverted.add(i)
+            self.run.targets[i] = to
+            relay = not isinstance(self.run.servers[to], PoolState)  # its patience counts from the arrival
+            self.run.into_pools[to](int(self.run.requests.arrival_ps[i]) if relay else now, i)
         elif self._hopeful():
             self.waited += 1
             self.waiting.append(i)
         else:
             self._fail(now, i)
         return QUEUED
+
+    def _elsewhere(self, i: int) -> int | None:
+        """The target that takes over request i, if one does; at most once, for that target may send it back here."""
+        if not self.elsewhere or i in self.diverted:
+            return None
+        edges = self.elsewhere[self.run.requests.class_id[i]]
+        to = bisect_right(edges, self.draw.random() * ROUNDED_UP)
+        return to if to < len(edges) else None
 
     def _fail(self, now: int, i: int) -> None:
         self.failed += 1
@@ -261,4 +276,4 @@ class PoolLife:
         still = [(self.since_ps[r], self._served_until(r, what, end_ps)) for r, what in enumerate(self.states) if what in SERVING]
         serving_ps = sum(max(0, min(to_ps, end_ps) - from_ps) for from_ps, to_ps in (*self.service, *still))
         restarts = int(self.restarts.sum())
-        return LifeTotals(self.rules.pool, self.lost, restarts, len(self.at_fallback), self.waited, self.failed, serving_ps)
+        return LifeTotals(self.rules.pool, self.lost, restarts, len(self.diverted), self.waited, self.failed, serving_ps)

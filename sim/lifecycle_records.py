@@ -37,7 +37,7 @@ class PoolRules:
     repair_ps  from the loss of a replica until it, or its substitute, serves again, boot included; None: not in this run
     notice_ps  before a reclaimed replica is lost
     detect_ps  from a loss until its requests are sent again; new ones go elsewhere at once
-    fallback   relay (a target index) for requests that find no replica; None: they wait for one
+    fallback   [classes][targets] shares with which requests that find no replica go elsewhere; what is missing to 1 waits for one
     """
 
     pool: int
@@ -46,7 +46,7 @@ class PoolRules:
     repair_ps: int | None = None
     notice_ps: int = 0
     detect_ps: int = 0
-    fallback: int | None = None
+    fallback: tuple[tuple[float, ...], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class LifeTotals:
     """What the life of one pool did to its requests.
 
     restarts    times that a request was taken back from a lost replica and sent again
-    diverted    requests that found no replica and went to the fallback
+    diverted    requests that found no replica and went elsewhere
     waited      times that a request found no replica and waited for one
     failed      requests for which no replica came back
     serving_ps  replica-picoseconds in service: boots and repairs left out, drains counted until the last request has ended

@@ -24,6 +24,7 @@ from tests.samples import make_cost, make_pool, make_requests, random_requests
 
 ENDPOINT = RelayEndpoint("relay", RELAY)
 NOBODY = Lifecycle((PoolRules(0),))
+TO_RELAY = ((0.0, 1.0),)
 
 
 def fleet(replicas: int = 2, router: str = "least_outstanding", **changes: Any) -> Fleet:
@@ -91,7 +92,7 @@ def test_without_a_repair_and_a_relay_requests_fail_at_once() -> None:
 
 
 def test_requests_that_find_no_replica_go_to_the_fallback_relay() -> None:
-    life = live([(0, 5, 5), (600, 5, 2)], Change(250, 0, "fail", 1), of=with_relay(), fallback=1)
+    life = live([(0, 5, 5), (600, 5, 2)], Change(250, 0, "fail", 1), of=with_relay(), fallback=TO_RELAY)
     log = life.simulation.log
     assert log.target.tolist() == [1, 1]
     assert log.attempts.tolist() == [2, 1]
@@ -99,10 +100,31 @@ def test_requests_that_find_no_replica_go_to_the_fallback_relay() -> None:
     assert life.totals[0].diverted == 2 and life.simulation.targets[1].requests == 2
 
 
+def test_requests_that_find_no_replica_are_spread_over_other_pools_and_relays_by_their_shares() -> None:
+    pools = make_pool(), replace(make_pool(), name="other")
+    some = Fleet((*pools, ENDPOINT), np.array([[1.0, 0.0, 0.0]]))
+    rules = PoolRules(0, fallback=((0.0, 0.5, 0.25),))
+    requests = random_requests(5, 2000, gap_ps=10_000)
+    life = simulate_lifecycle(some, Lifecycle((rules,), (Change(0, 0, "fail", 1),)), requests, 1)
+    log = life.simulation.log
+    shares = np.bincount(log.target, minlength=3) / len(log)
+    assert np.all(np.abs(shares - [0.25, 0.5, 0.25]) <= 4 * np.sqrt(0.25 / len(log))), shares
+    assert ((log.status == Status.FAILED) == (log.target == 0)).all()
+    assert life.totals[0].diverted == np.count_nonzero(log.target > 0)
+
+
+def test_two_pools_that_are_down_do_not_send_requests_to_and_fro() -> None:
+    pools = make_pool(), replace(make_pool(), name="other")
+    rules = PoolRules(0, fallback=((0.0, 1.0),)), PoolRules(1, fallback=((1.0, 0.0),), repair_ps=1000)
+    down = Change(0, 0, "fail", 1), Change(100, 1, "fail", 1)
+    life = simulate_lifecycle(Fleet(pools, np.array([[1.0, 0.0]])), Lifecycle(rules, down), make_requests([(200, 5, 5), (300, 5, 5)]), 1)
+    assert life.simulation.log.status.tolist() == [Status.FAILED, Status.FAILED]  # pool 0 is not repaired, and has them last
+
+
 def test_patience_at_the_fallback_counts_from_the_arrival() -> None:
     relay = replace(ENDPOINT, retry=RetryPolicy(timeout_s=3.0))
     some = Fleet((make_pool(make_cost(PS // 10)), relay), np.array([[1.0, 0.0]]))
-    log = live([(0, 5, 900)], Change(2 * PS, 0, "fail", 1), of=some, fallback=1).simulation.log
+    log = live([(0, 5, 900)], Change(2 * PS, 0, "fail", 1), of=some, fallback=TO_RELAY).simulation.log
     assert log.status.tolist() == [Status.TIMED_OUT]
     assert log.finish_ps.tolist() == [3 * PS]
 
@@ -110,7 +132,7 @@ def test_patience_at_the_fallback_counts_from_the_arrival() -> None:
 def test_a_relay_that_sends_back_what_it_fails_ends_in_a_failure_not_in_a_loop() -> None:
     dead = replace(ENDPOINT, relay=replace(RELAY, outages=Outages(minutes=1e6, at_s=0.0)), retry=RetryPolicy(attempts=1))
     some = with_relay(relay=dead, failover=(FailOver(1, 0, (0,)),))
-    life = live([(0, 5, 5)], Change(250, 0, "fail", 1), of=some, fallback=1)
+    life = live([(0, 5, 5)], Change(250, 0, "fail", 1), of=some, fallback=TO_RELAY)
     assert life.simulation.log.status.tolist() == [Status.FAILED]
     assert life.totals[0].diverted == life.totals[0].failed == 1
 
@@ -252,7 +274,7 @@ def test_drawn_losses_come_at_their_rate_each_host_from_its_own_stream() -> None
 
 
 def test_all_that_is_wrong_with_a_life_is_said_at_once() -> None:
-    rules = (PoolRules(0, start=5, boot_ps=-1, fallback=0), PoolRules(0), PoolRules(1), PoolRules(9))
+    rules = (PoolRules(0, start=5, boot_ps=-1, fallback=((1.0, 0.0),)), PoolRules(0), PoolRules(1), PoolRules(9))
     changes = (
         Change(0, 0, "explode", 1),
         Change(-1, 0, "fail", 1),
@@ -266,7 +288,7 @@ def test_all_that_is_wrong_with_a_life_is_said_at_once() -> None:
     for words in (
         "start: 5 of 2",
         "boot_ps: -1",
-        "target 0 is not a relay",
+        "pool 0 itself get none",
         "has two",
         "target 1 is not a pool",
         "target 9 is not a pool",

@@ -38,14 +38,15 @@ def life_case(number: int) -> LifeCase:
     pools = [target for target in case.fleet.targets if isinstance(target, Pool)]
     step_ps = max(int(pool.cost.base_ps[1]) for pool in pools) + 1
     span_ps = int(case.requests.arrival_ps[-1]) + 200 * step_ps
-    fleet, relay = _with_relay(rng, case.fleet) if rng.random() < 0.5 else (case.fleet, None)
-    rules = tuple(_rules(rng, index, pool, step_ps, relay) for index, pool in enumerate(pools))
+    relay = bool(rng.random() < 0.5)
+    fleet = _with_relay(rng, case.fleet) if relay else case.fleet
+    rules = tuple(_rules(rng, index, pool, step_ps, relay, len(pools)) for index, pool in enumerate(pools))
     times = np.concatenate([case.requests.arrival_ps, rng.integers(0, span_ps, 20), rng.integers(0, span_ps // step_ps, 20) * step_ps])
     changes = tuple(_change(rng, pools, int(rng.choice(times))) for _ in range(int(rng.integers(1, 25))))
     return LifeCase(fleet, Lifecycle(rules, changes), case.requests, case.end_ps)
 
 
-def _with_relay(rng: np.random.Generator, fleet: Fleet) -> tuple[Fleet, int]:
+def _with_relay(rng: np.random.Generator, fleet: Fleet) -> Fleet:
     """The fleet with a relay that often fails, that may send back what it fails, and to which a full pool may overflow."""
     outages = Outages(minutes=1000.0, at_s=0.0) if rng.random() < 0.3 else None
     relay = replace(RELAY, error_share=float(rng.choice([0.0, 0.5])), outages=outages, retry=RetryPolicy(attempts=2, base_s=1e-9))
@@ -53,10 +54,10 @@ def _with_relay(rng: np.random.Generator, fleet: Fleet) -> tuple[Fleet, int]:
     shares = np.concatenate([fleet.shares * 0.9, np.full((len(fleet.shares), 1), 0.1)], axis=1)
     overflow = (Overflow(0, at, int(rng.integers(0, 4))),) if rng.random() < 0.3 else ()
     failover = tuple(FailOver(at, c, (0,)) for c in range(3)) if rng.random() < 0.5 else ()
-    return replace(fleet, targets=(*fleet.targets, RelayEndpoint("relay", relay)), shares=shares, overflow=overflow, failover=failover), at
+    return replace(fleet, targets=(*fleet.targets, RelayEndpoint("relay", relay)), shares=shares, overflow=overflow, failover=failover)
 
 
-def _rules(rng: np.random.Generator, index: int, pool: Pool, step_ps: int, relay: int | None) -> PoolRules:
+def _rules(rng: np.random.Generator, index: int, pool: Pool, step_ps: int, relay: bool, pools: int) -> PoolRules:
     boot_ps, repair_ps, notice_ps, detect_ps = (int(rng.choice([0, 1, 5, 60])) * step_ps for _ in range(4))
     return PoolRules(
         pool=index,
@@ -65,8 +66,16 @@ def _rules(rng: np.random.Generator, index: int, pool: Pool, step_ps: int, relay
         repair_ps=repair_ps if rng.random() < 0.6 else None,
         notice_ps=notice_ps,
         detect_ps=detect_ps,
-        fallback=relay if rng.random() < 0.7 else None,
+        fallback=_fallback(rng, index, pools + relay) if rng.random() < 0.7 else (),
     )
+
+
+def _fallback(rng: np.random.Generator, index: int, targets: int) -> tuple[tuple[float, ...], ...]:
+    """To other pools and the relay, in three classes; some requests of some classes stay."""
+    shares = rng.random((3, targets)) * (rng.random((3, targets)) < 0.7)
+    shares[:, index] = 0.0
+    shares /= np.maximum(shares.sum(axis=1, keepdims=True), 1e-9) / rng.choice([0.5, 1.0], (3, 1))
+    return tuple(tuple(row) for row in shares.tolist())
 
 
 def _change(rng: np.random.Generator, pools: list[Pool], at_ps: int) -> Change:

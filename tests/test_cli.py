@@ -39,7 +39,7 @@ COST_KEYS = ["currency", "per_month", "lines", "lower_bound_per_month", "fluid_b
 FLEET_KEYS = ["offer", "gpu", "model", "weights", "tensor_parallel", "term", "replicas", "cost_per_month"]
 CLASS_KEYS = ["name", "requests_per_month", "served_by", "slo"]
 SLO_KEYS = ["metric", "quantile", "limit_s", "simulated_s", "ci95_s", "hour", "met"]
-COMMANDS = ("optimize", "simulate", "catalog", "validate", "compare", "rerun", "probe")
+COMMANDS = ("optimize", "simulate", "catalog", "validate", "compare", "rerun", "probe", "decide")
 
 
 class Ran:

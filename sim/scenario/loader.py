@@ -24,6 +24,7 @@ from sim.scenario.own_models import config_files, with_own_models
 from sim.scenario.records import Scenario
 from sim.scenario.relay_profile import merge_profiles
 from sim.scenario.resolve import resolve
+from sim.scenario.routing import choose_models, routing_texts, with_routing
 from sim.scenario.schema import ScenarioSpec
 from sim.scenario.yaml_text import read_document, read_text
 
@@ -47,17 +48,18 @@ def load_scenario(path: Path, overrides: Sequence[str] = (), seed: int | None = 
         catalog = load_catalog()
     problems = Problems(document)
     catalog = with_own_models(problems, catalog, path.parent)
+    chosen = choose_models(problems, catalog, path.parent)
     spec = _validated(problems, catalog)
     crosscheck(problems, document.data, catalog)
     if spec is not None:
         _check_files(problems, spec, path.parent)
-    if applied or problems.found:
-        raise InputError([*problems.lines(), *applied])
+    if applied or problems.found or chosen.problems:
+        raise InputError([*problems.lines(), *applied, *chosen.problems])
     assert spec is not None
     if spec.calibration is not None:
         catalog = with_calibration(catalog, path.parent / spec.calibration)
     scenario = resolve(spec, catalog, path, spec.seed if seed is None else seed, _digest(document, path))
-    scenario = replace(scenario, overrides=tuple(overrides))
+    scenario = with_routing(replace(scenario, overrides=tuple(overrides)), spec.routing, chosen)
     if scenario.measured_capacity is not None:
         read_measured_capacity(scenario)  # its faults are the scenario's faults: told now, not after a minute of work
     return scenario
@@ -106,6 +108,8 @@ def _digest(document: Document, path: Path) -> str:
         text += read_text(path.parent / measured, "capacity")
     if data.get("calibration") is not None:
         text += read_text(path.parent / data["calibration"], "calibration")
+    for file in routing_texts(data, path.parent):
+        text += read_text(file, "routing")
     for _, _, file in config_files(data, path.parent):
         text += read_text(file, "config.json")
     return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()[:16]

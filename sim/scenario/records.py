@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from sim.catalog.records import Catalog, Offer, Relay
+from sim.scenario.routing_records import Classifier, Routing
 
 
 @dataclass(frozen=True)
@@ -89,6 +90,7 @@ class RequestClass:
     context: Context | None = None
     refused_share: float = 0.0  # of the prompts that users write, too long whatever is cut: never sent, and not in the rate
     token_factors: tuple[TokenFactor, ...] = ()  # of models for which the user wrote one, 1 included
+    classifier: Classifier | None = None  # decides between tiers at run time; None: nothing to decide, or decided for free
 
     def factors(self, model: str) -> tuple[float, float]:
         """(input, output) factors of `model`; 1 where none was written."""
@@ -253,4 +255,5 @@ class Scenario:
     commitments: tuple[Commitment, ...] = ()
     futures: tuple[Future, ...] = ()
     ranges: dict[str, tuple[float, float]] = field(default_factory=dict)  # low and high end of uncertain inputs, by key or factor.NAME
+    routing: Routing | None = None  # tiers of models, the classifier, evaluations; None: nobody said
     overrides: tuple[str, ...] = ()  # `--set` texts that the scenario was loaded with

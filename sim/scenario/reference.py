@@ -19,6 +19,7 @@ from sim.scenario.fields import Quantile
 from sim.scenario.finance_schema import FinanceSpec
 from sim.scenario.model_schema import ModelUse, OwnModel
 from sim.scenario.relay_schema import LatencySpec, LawSpec, LoadSpec, OutageSpec, RetrySpec
+from sim.scenario.routing_schema import ClassifierSpec, QualitySpec, RoutingSpec
 
 SECTIONS: tuple[tuple[str, type[BaseModel]], ...] = (
     ("Top level", schema.ScenarioSpec),
@@ -30,6 +31,9 @@ SECTIONS: tuple[tuple[str, type[BaseModel]], ...] = (
     ("`request_classes[].conversation`", schema.ConversationSpec),
     ("`request_classes[].context`", ContextSpec),
     ("`request_classes[].slo`", schema.SloSpec),
+    ("`request_classes[].quality`", QualitySpec),
+    ("`routing`", RoutingSpec),
+    ("`routing.classifier`", ClassifierSpec),
     ("`models[]`", OwnModel),
     ("`candidates`", Candidates),
     ("`candidates.offers[]`", OfferSpec),

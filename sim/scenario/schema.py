@@ -29,6 +29,7 @@ from sim.scenario.fields import (
 )
 from sim.scenario.finance_schema import FinanceSpec
 from sim.scenario.model_schema import ModelEntry, OwnModel
+from sim.scenario.routing_schema import QualitySpec, RoutingSpec
 from sim.scenario.shapes import load as load_shapes
 
 
@@ -126,13 +127,17 @@ class ClassSpec(Keys):
     name: Name = key("used in output and overrides", "", "chat")
     share: Annotated[float, Field(gt=0, le=1)] = key("part of all requests; the shares sum to 1", "0..1", 1.0)
     kind: Literal["chat", "embedding", "batch"] = key("kind of request", "", default="chat")
-    task: Text = key("what it is for, in your words", "", default="")
+    task: Text = key("what it is for, in your words; or a task of the routing table", "", default="")
     input_tokens: TokenLaw | None = key("prompt length; or write `conversation`", "tokens", 500, default=None)
     conversation: ConversationSpec | None = key("a prompt that grows by turn; or write `input_tokens`", "", default=None)
     output_tokens: TokenLaw = key("answer length", "tokens", 200)
     models: Annotated[list[ModelEntry], Field(min_length=1)] = key(
-        "models that may answer: names, or mappings with token factors", "", ["llama-3.1-8b"]
+        "models that may answer: names, or mappings with token factors; absent: by `task` or `quality.floor` and the routing table",
+        "",
+        ["llama-3.1-8b"],
+        default_factory=list,
     )
+    quality: QualitySpec | None = key("what an answer must be good for", "", {"floor": "medium"}, default=None)
     context: ContextOf | None = key("token budget that the client keeps", "", {"max": 8192}, default=None)
     slo: SloSpec = key("the latency promise", "", {"ttft": {"p95": 1.0}}, default_factory=SloSpec)
     data_residency: list[Text] = key("regions that may hold the data; empty: anywhere", "", default_factory=list)
@@ -214,6 +219,7 @@ class ScenarioSpec(Keys):
     budget: BudgetSpec = key("what may be spent", "", {"per_month": 60000})
     policy: PolicySpec = key("what the buyer allows", "", default_factory=PolicySpec)
     engine: EngineSpec = key("scheduler limits of every replica", "", default_factory=EngineSpec)
+    routing: RoutingSpec | None = key("several models per class: who may answer what", "", {"table": "default"}, default=None)
     calibration: FileName | None = key("step costs fitted to own runs by `calibrate`, relative to the scenario file", "", default=None)
     ranges: dict[Text, Annotated[list[Positive], AfterValidator(_band)]] = key(
         "low and high end of uncertain inputs, by key or `factor.NAME`, for `whatif`", "", {"traffic.turns_per_conversation": [1.8, 3.5]},

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from optimize.whatif.task import program
 from sim.errors import InputError
 from sim.scenario.document import printable
 
@@ -52,20 +53,12 @@ def connect(address: str) -> Any:
 def check(client: Any, address: str) -> None:
     """InputError unless scheduler and workers run the same version of this program: bytes would differ, or nothing would come back."""
     try:
-        found = client.submit(version, pure=False).result(timeout=CONNECT_S)
+        found = client.submit(program, pure=False).result(timeout=CONNECT_S)
     except Exception as error:  # whatever the other side met when it unpacked our function
         client.close()
         reason = printable(str(error).splitlines()[0] if str(error) else type(error).__name__, 200)
         tip = "install servemix[cluster] where scheduler and workers start, or start them in its folder"
         raise InputError(f"--cluster: {address}: cannot run servemix ({reason}); {tip}") from None
-    if found != version():
+    if found != program():
         client.close()
-        raise InputError(f"--cluster: {address}: runs another version ({found}, here {version()}); install the same on all")
-
-
-def version() -> str:
-    """Versions that an outcome depends on."""
-    from optimize.capacity import SEMANTICS
-    from optimize.whatif.task import VERSION
-
-    return f"{SEMANTICS}.{VERSION}"
+        raise InputError(f"--cluster: {address}: runs another version ({found}, here {program()}); install the same on all")

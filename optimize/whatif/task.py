@@ -9,10 +9,11 @@ import resource
 import sys
 import time
 from dataclasses import asdict, dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
 
-from optimize.capacity import SEMANTICS, traffic_content
+from optimize.capacity import traffic_content
 from optimize.records import Plan
 from optimize.whatif.factors import with_factors
 from optimize.whatif.outcome import Row, no_row, row_of
@@ -21,7 +22,8 @@ from sim.errors import InputError
 from sim.scenario.records import LogTraffic, Scenario
 
 Factors = tuple[tuple[str, float], ...]
-VERSION = 3  # raise when what a point keeps, or how it is planned, changes
+ROOT = Path(__file__).resolve().parents[2]
+ELSEWHERE = ("estimate", "report", "start")  # rooms of `optimize` that no outcome depends on
 
 
 @dataclass(frozen=True)
@@ -81,6 +83,17 @@ def changes(scenario: Scenario) -> str:
     return hashlib.sha256(json.dumps(values, sort_keys=True, default=str).encode()).hexdigest()
 
 
+@cache
+def program() -> str:
+    """Hash of the source of everything that an outcome depends on: after a change of the program, every point runs again."""
+    files = [*(ROOT / "sim").rglob("*.py"), *(ROOT / "sim").rglob("*.yaml"), *(ROOT / "optimize").rglob("*.py")]
+    digest = hashlib.sha256()
+    for file in sorted(files):
+        if file.parent.name not in ELSEWHERE and file.parent.parent.name not in ELSEWHERE:
+            digest.update(file.read_bytes())
+    return digest.hexdigest()[:16]
+
+
 class Job(Protocol):
     """What runs anywhere and is kept under its key."""
 
@@ -116,7 +129,7 @@ def content_key(content: dict[str, Any]) -> str:
     >>> len(content_key({"seed": 1}))
     24
     """
-    text = json.dumps({"version": [VERSION, SEMANTICS], **content}, sort_keys=True)
+    text = json.dumps({"program": program(), **content}, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:24]
 
 

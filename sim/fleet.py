@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import simpy
 
+from sim.cascade import simulate_cascade
 from sim.engine import kernel, layout
 from sim.engine.state import PoolState
 from sim.fleet_checks import check_fleet, check_pool_record, check_requests
@@ -35,6 +36,8 @@ def simulate(
     """
     check_fleet(fleet, requests)
     check_requests(requests)
+    if fleet.cascade is not None:
+        return simulate_cascade(fleet, requests, seed, lambda f, r: simulate(f, r, seed, end_ps, event_per_arrival=event_per_arrival))
     run = Run(fleet, requests, seed)
     in_time = requests.arrival_ps <= (layout.NEVER if end_ps is None else end_ps)
     by_event = in_time.copy()

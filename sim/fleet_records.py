@@ -65,6 +65,20 @@ class FailOver:
 
 
 @dataclass(frozen=True)
+class Cascade:
+    """A classifier before the fleet, and what it sends to a model that is too weak.
+
+    before_ps  [classes] int64, what the classifier takes of each request's time
+    again      [classes, targets] share of what is first sent there that is answered again by a stronger model
+    to         [classes, targets] who answers those; rows sum to 1 where there are any
+    """
+
+    before_ps: npt.NDArray[np.int64]
+    again: npt.NDArray[np.float64]
+    to: npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
 class Fleet:
     """Pools and relays with the share of each class that each gets.
 
@@ -83,6 +97,7 @@ class Fleet:
     affinity_slack: int = 64
     priorities: tuple[int, ...] = ()
     token_factors: npt.NDArray[np.float64] | None = None
+    cascade: Cascade | None = None  # `shares` are then those of first answers
 
 
 @dataclass(frozen=True)

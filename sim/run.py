@@ -13,6 +13,7 @@ import simpy
 from sim.engine import kernel, layout
 from sim.engine.links import request_links
 from sim.engine.state import PoolState, request_rows
+from sim.errors import InputError
 from sim.fleet_records import Fleet, Pool, RequestLog, SimulationResult, Status, TargetStats
 from sim.laws import check_log, check_pool
 from sim.model_tokens import counted_by_target
@@ -51,6 +52,8 @@ class Run:
         offer_to: Callable[[PoolState], Offer] = plain_offer,
         ended: Ended = nobody_waits,
     ) -> None:
+        if fleet.cascade is not None:
+            raise InputError("routing.classifier: not simulated with fleet life or clients that wait for answers; leave it out for that")
         affinity = fleet.router == "session_affinity"
         several = len(set(fleet.priorities)) > 1
         self.targets = targets_of(requests, fleet.shares, seed, whole_sessions=affinity)

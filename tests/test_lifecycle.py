@@ -12,13 +12,14 @@ import sim.lifecycle_pool
 from sim.catalog.relay_records import Outages, RetryPolicy
 from sim.engine.deployment import PS, EngineLimits
 from sim.errors import InputError, SimulationError
-from sim.fleet import probe, simulate
+from sim.fleet import simulate
 from sim.fleet_records import FailOver, Fleet, Overflow, Pool, RelayEndpoint, RequestLog, SimulationResult, Status
 from sim.lifecycle import simulate_lifecycle
 from sim.lifecycle_draw import HOUR_PS, drawn_losses, hourly_changes
 from sim.lifecycle_records import Change, Lifecycle, LifeResult, PoolRules
 from sim.traffic.columns import Requests
 from tests.fuzz.random_cases import random_case
+from tests.fuzz.random_conversations import caching_case
 from tests.fuzz.random_lives import RELAY
 from tests.samples import make_cost, make_pool, make_requests, random_requests
 
@@ -210,28 +211,29 @@ def test_a_run_that_is_cut_leaves_waiting_requests_in_flight() -> None:
     assert life.simulation.log.status.tolist() == [Status.IN_FLIGHT, Status.IN_FLIGHT]
 
 
-def test_after_an_outage_a_replica_serves_as_if_all_that_waited_had_come_at_its_end() -> None:
-    """The same pool, in which what was open at the loss or came before the repair arrives at the repair: equal to the last picosecond."""
+@pytest.mark.parametrize("caching", [False, True])
+def test_after_an_outage_a_replica_serves_as_if_all_that_waited_had_come_at_its_end(caching: bool) -> None:
+    """The same pool, in which what was open at the loss or came before the repair arrives at the repair: equal to the last picosecond,
+    with what a prefix cache finds, and with priorities.
+    """
     compared = 0
-    for number in range(80):
-        case = random_case(number)
-        pool = replace(case.fleet.targets[0], replicas=1)
+    for number in range(120):
+        case = caching_case(number) if caching else random_case(number)
+        pool, requests = case.fleet.targets[0], case.requests
         assert isinstance(pool, Pool)
-        requests = replace(case.requests, class_id=np.zeros(len(case.requests), np.int16))
-        whole = probe(pool, requests)
-        shift_ps = pool.network_ps + pool.cost.request_ps
+        alone = Fleet((replace(pool, replicas=1),), np.ones((3, 1)), priorities=case.fleet.priorities)
+        whole = simulate(alone, requests, 1)
         lost_ps, back_ps = int(whole.end_ps * 0.4), int(whole.end_ps * 0.7)
-        rules = PoolRules(0, repair_ps=back_ps - lost_ps)
-        alone = Fleet((pool,), np.ones((1, 1)))
-        life = simulate_lifecycle(alone, Lifecycle((rules,), (Change(lost_ps, 0, "fail", 1),)), requests, 1)
-        later = ~((whole.log.finish_ps >= 0) & (whole.log.finish_ps - shift_ps <= lost_ps)) & (whole.log.status == Status.FINISHED)
-        if not later.any() or life.simulation.log.preemptions.any() or whole.log.preemptions.any():
+        life = Lifecycle((PoolRules(0, repair_ps=back_ps - lost_ps),), (Change(lost_ps, 0, "fail", 1),))
+        log = simulate_lifecycle(alone, life, requests, 1).simulation.log
+        shift_ps = pool.network_ps + pool.cost.request_ps
+        later = (whole.log.finish_ps - shift_ps > lost_ps) & (whole.log.status == Status.FINISHED)
+        if not later.any() or log.preemptions.any() or whole.log.preemptions.any():
             continue  # after a preemption the order of the running is not that of the arrivals
         compared += 1
-        rest = _chosen(requests, np.flatnonzero(later), back_ps)
-        again = probe(pool, rest).log
-        assert np.array_equal(life.simulation.log.finish_ps[later], again.finish_ps), f"random_case({number})"
-        assert np.array_equal(life.simulation.log.first_ps[later], again.first_ps), f"random_case({number})"
+        again = simulate(alone, _chosen(requests, np.flatnonzero(later), back_ps), 1).log
+        for name in ("first_ps", "finish_ps", "cached_tokens"):
+            assert np.array_equal(getattr(log, name)[later], getattr(again, name)), f"case {number}: {name}"
     assert compared >= 20
 
 

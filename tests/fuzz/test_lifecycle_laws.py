@@ -20,9 +20,9 @@ def run(case: LifeCase) -> LifeResult:
     return simulate_lifecycle(case.fleet, case.life, case.requests, seed=1, end_ps=case.end_ps)
 
 
-@pytest.mark.parametrize("first", range(0, QUICK, CHUNK))
+@pytest.mark.parametrize("first", [*range(0, QUICK, CHUNK), *(pytest.param(k, marks=pytest.mark.slow) for k in range(10_000, 14_000, 500))])
 def test_no_request_and_no_block_is_lost_in_random_lives(first: int) -> None:
-    for number in range(first, first + CHUNK):
+    for number in range(first, first + (CHUNK if first < QUICK else 500)):
         case = life_case(number)
         life = run(case)
         log, counted = life.simulation.log, np.zeros(len(Status), int)

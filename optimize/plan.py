@@ -13,7 +13,7 @@ from optimize.candidates import candidates, offer_drops
 from optimize.explain.binding import binding
 from optimize.explain.demand_band import demand_band
 from optimize.explain.flips import flips
-from optimize.explain.why import why
+from optimize.explain.why import why, why_given
 from optimize.fresh_seeds import HOLD_OUT_SEEDS
 from optimize.kinds import kinds
 from optimize.loads import class_loads
@@ -271,14 +271,14 @@ def assemble_unverified(market: Market, settled: Settled, status: str, notes: li
     """The plan record of a program on measured capacities, with one alternative per offer."""
     from optimize.measured import measured_alternatives
 
-    scenario = market.scenario
+    scenario, lines = market.scenario, cost_lines(settled.problem, settled.solution)
     return Plan(
         scenario=scenario,
         demand=market.demand,
         program=settled.problem,
         solution=settled.solution,
         status=status,
-        lines=cost_lines(settled.problem, settled.solution),
+        lines=lines,
         verification=None,
         fluid_bound_usd=settled.solution.model_bound_usd,
         alternatives=measured_alternatives(settled.problem),
@@ -290,4 +290,5 @@ def assemble_unverified(market: Market, settled: Settled, status: str, notes: li
         assumptions=("Rates per replica are the user's own measurements; classes add linearly; nothing was simulated.",),
         warnings=(*scenario.warnings, *notes, *hours_left_out(settled), *relay_warnings(settled, scenario.catalog)),
         usd_per_unit=scenario.catalog.fx_usd.get(scenario.budget.currency, 1.0),
+        why=why_given(settled.problem, settled.solution, lines),
     )

@@ -17,10 +17,11 @@ from sim.catalog.records import CalibrationRow
 from sim.engine import physics
 from sim.engine.deployment import Deployment
 from sim.engine.step_cost import best_row, coefficients_of
-from sim.fleet_records import RequestLog, Status, TargetStats
+from sim.fleet_records import Fleet, Pool, RequestLog, Status, TargetStats
 
 SEED = 8001
 WARMUP_S, WINDOW_S = 300.0, 600.0
+MAX_REQUESTS = 2e6  # of one simulation: an hour of million_dau sends a tenth of that
 FULL_KV, FULL_SEQUENCES = 0.98, 0.95
 KV_MEMORY, SEQUENCES = "KV memory", "sequences per replica"
 WORDS = {
@@ -81,8 +82,9 @@ def simulated(market: Market, settled: Settled, t: int) -> dict[int, tuple[Targe
 
     scenario, problem = market.scenario, settled.problem
     hour = fleet_of(scenario, problem, settled.solution, [state.cost for state in settled.pools], t)
-    requests = hour_traffic(scenario, t, seed=SEED, duration_s=WINDOW_S, warmup_s=WARMUP_S)
-    result = simulate(hour.fleet, requests, seed=SEED, event_per_arrival=False)
+    fleet, rate_scale = few_replicas(hour.fleet, float(problem.demand.mean_rps[:, t].sum()) * (WARMUP_S + WINDOW_S))
+    requests = hour_traffic(scenario, t, seed=SEED, duration_s=WINDOW_S, warmup_s=WARMUP_S, rate_scale=rate_scale)
+    result = simulate(fleet, requests, seed=SEED, event_per_arrival=False)
     log = result.log
     answer = {}
     for k, p in enumerate(hour.pools):
@@ -90,6 +92,25 @@ def simulated(market: Market, settled: Settled, t: int) -> dict[int, tuple[Targe
         if mine.any() and result.targets[k].steps:
             answer[p] = (result.targets[k], rows(log, mine))
     return answer
+
+
+def few_replicas(fleet: Fleet, requests: float) -> tuple[Fleet, float]:
+    """A fleet whose pools see about `MAX_REQUESTS` of `requests`, and the factor on the arrivals that goes with it; 1 where few come.
+
+    Replicas and requests of a pool shrink alike, so that its replicas are as busy as before. Requests that are left out or go to relays
+    are not sent: no pool sees them. Small pools queue a little more than large ones: the safe side.
+    """
+    if requests <= MAX_REQUESTS:
+        return fleet, 1.0
+    pools = [each for each in fleet.targets if isinstance(each, Pool)]
+    shares = fleet.shares[:, : len(pools)]
+    sent = float(shares.sum(axis=1).max(initial=0.0)) * requests
+    keep = min(1.0, MAX_REQUESTS / sent) if sent > 0 else 1.0
+    fewer = [replace(pool, replicas=max(1, int(pool.replicas * keep))) for pool in pools]
+    shares = shares * np.array([small.replicas / pool.replicas for small, pool in zip(fewer, pools, strict=True)])
+    scale = float(shares.sum(axis=1).max(initial=0.0))
+    factors = None if fleet.token_factors is None else fleet.token_factors[:, : len(pools)]
+    return replace(fleet, targets=tuple(fewer), shares=shares / max(scale, 1e-300), token_factors=factors), scale
 
 
 def rows(log: RequestLog, chosen: np.typing.NDArray[np.bool_]) -> RequestLog:

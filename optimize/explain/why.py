@@ -10,8 +10,20 @@ from optimize.explain.duals import demand_duals, measured_only, relaxation, shad
 from optimize.explain.frontier import frontier
 from optimize.explain.no_plan import no_plan
 from optimize.explain.records import Why
-from optimize.records import CostLine
+from optimize.records import CostLine, ProgramInput, ProgramSolution
 from optimize.search import Market, Settled
+
+
+def why_given(problem: ProgramInput, solution: ProgramSolution, lines: tuple[CostLine, ...]) -> Why:
+    """The same for capacities that the user measured: there is no engine whose steps could be taken apart."""
+    free = relaxation(problem)
+    lacking = bool((solution.unserved > 1e-6 * np.maximum(problem.demand.mean_rps, 1e-12)).any())
+    bound = relaxation(problem, problem.budget_usd) if lacking and np.isfinite(problem.budget_usd) else free
+    return Why(
+        shadows=shadows(bound, solution),
+        attribution=attribution(problem, solution, lines, demand_duals(bound)),
+        notes=relay_room(problem, solution),
+    )
 
 
 def why(market: Market, settled: Settled, status: str, lines: tuple[CostLine, ...], full: bool) -> Why:

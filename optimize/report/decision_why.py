@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -105,6 +106,16 @@ def class_rows(plan: Plan) -> list[tuple[str, float, float, float | None, str, f
         dearest = max(hours, key=lambda row: row[4], default=(name, "", 0.0, 0.0, 0.0))
         answer.append((str(name), float(cost), 1000 * cost / max(requests, 1e-12), marginal, str(dearest[1]), float(dearest[4])))
     return answer
+
+
+def month_only(of: Table) -> Table:
+    """Rows of the whole month of the table of cost by class and hour."""
+    return replace(of, rows=tuple(row for row in of.rows if row[1] == ALL))
+
+
+def rule(plan: Plan) -> str:
+    """How the bill was split; empty where it was not."""
+    return plan.why.attribution.rule if plan.why is not None and plan.why.attribution is not None else ""
 
 
 def sections(plan: Plan, bill: Bill) -> list[tuple[str, list[str]]]:

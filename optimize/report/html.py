@@ -8,7 +8,7 @@ from html import escape
 from typing import Any
 
 from optimize.records import Plan
-from optimize.report import charts, grid, tables, uncertainty
+from optimize.report import charts, decision_why, grid, tables, uncertainty
 from optimize.report.bill import Bill, cents_of
 from optimize.report.columns import Table
 from optimize.report.figures import Figure, figures
@@ -39,6 +39,7 @@ def html(plan: Plan, money: Money | None = None, manifest: Mapping[str, Any] | N
         decision(plan, money),
         *_proof_parts(plan, money.bill, by_name, drawn),
         *_money_parts(money, by_name, drawn),
+        *_why_parts(plan, money.bill),
         *_ground_parts(plan, money, by_name, manifest or {}),
         "</main>",
     ]
@@ -87,6 +88,19 @@ def _prices(book: Table, bill: Bill) -> tuple[str, str]:
         replace(book, rows=tuple(row for row, k in zip(book.rows, bought, strict=True) if bool(k) is flag)) for flag in (True, False)
     )
     return table_html(used, bill), details(f"Prices of candidates that are not bought ({len(others.rows)})", table_html(others, bill))
+
+
+def _why_parts(plan: Plan, bill: Bill) -> list[str]:
+    """Who causes the cost, and the reasons in sentences, each with its table behind it."""
+    by_name = {table.name: table for table in decision_why.why_tables(plan)}
+    parts = [section(title, bullets(lines)) for title, lines in decision_why.sections(plan, bill)]
+    if "class_cost" in by_name:
+        shown = decision_why.month_only(by_name["class_cost"])
+        behind = details("By hour", table_html(by_name["class_cost"], bill)) if len(plan.demand.slices) > 1 else ""
+        parts.append(section("Who causes the cost", table_html(shown, bill), dim(decision_why.rule(plan)), behind))
+    if by_name.get("bottlenecks") is not None and by_name["bottlenecks"].rows:
+        parts.append(details("Parts of a step by pool", table_html(by_name["bottlenecks"], bill)))
+    return parts
 
 
 def _ground_parts(plan: Plan, money: Money, by_name: Mapping[str, Table], manifest: Mapping[str, Any]) -> list[str]:

@@ -1,0 +1,55 @@
+"""Where pools are narrow, said of hours that are too large to simulate as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from optimize.explain.bottleneck import MAX_REQUESTS, few_replicas
+from sim.catalog.records import Relay, Source
+from sim.engine.deployment import PS
+from sim.fleet_records import Fleet, Pool, RelayEndpoint
+from tests.samples import make_cost, make_pool
+
+SOURCE = Source("made up for this test", "2026-11-30")
+RELAY = Relay(
+    id="r", vendor="v", model="m", usd_per_mtok_input=1.0, usd_per_mtok_output=2.0, usd_per_mtok_cached=None,
+    ttft_p50_s=0.5, ttft_sigma=0.4, tokens_per_s=80.0, tokens_sigma=0.2, source=SOURCE, latency_source=SOURCE,
+)  # fmt: skip
+
+
+def fleet(replicas: Sequence[int], shares: Sequence[Sequence[float]]) -> Fleet:
+    """Pools and a relay; one row of shares per class."""
+    cost = make_cost(PS // 200, PS // 50_000, 200_000, 8_000_000, 100, 1000)
+    pools = tuple(make_pool(cost, replicas=n) for n in replicas)
+    return Fleet((*pools, RelayEndpoint("r", RELAY)), np.array(shares))
+
+
+def test_an_hour_that_fits_is_simulated_as_it_is() -> None:
+    given = fleet([4], [[0.5, 0.5]])
+    assert few_replicas(given, MAX_REQUESTS) == (given, 1.0)
+
+
+def test_requests_that_no_pool_sees_are_not_made() -> None:
+    given = fleet([4], [[1e-7, 2e-7]])
+    kept, scale = few_replicas(given, 9e11)
+    assert kept.targets == given.targets[:1]
+    assert scale * 9e11 == pytest.approx(9e4) and kept.shares.tolist() == [[1.0]]
+
+
+def test_a_pool_of_thousands_is_seen_on_few_replicas_that_are_as_busy() -> None:
+    given = fleet([20_000, 2, 400], [[0.6, 0.0, 0.0, 0.0], [0.2, 0.001, 0.1, 0.5]])
+    requests = 4e8
+    kept, scale = few_replicas(given, requests)
+    small = [each for each in kept.targets if isinstance(each, Pool)]
+    before = given.shares[:, :3] * requests / np.array([20_000, 2, 400])
+    after = kept.shares * scale * requests / np.array([pool.replicas for pool in small])
+    assert np.allclose(before, after)
+    assert 0.5 * MAX_REQUESTS < scale * requests < 1.5 * MAX_REQUESTS and (kept.shares.sum(axis=1) <= 1 + 1e-9).all()
+
+
+def test_where_only_relays_serve_nothing_is_sent() -> None:
+    kept, scale = few_replicas(fleet([4], [[0.0, 0.4]]), 9e11)
+    assert scale == 0.0 and not kept.shares.any()

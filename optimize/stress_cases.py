@@ -10,6 +10,7 @@ import numpy as np
 
 from optimize.engine_limits import router_of
 from optimize.loads import saturated_load_s
+from optimize.permits import relay_reason
 from optimize.plan_hour import HOUR_S, WARMUP_S
 from optimize.saved_plan import fleet_in
 from optimize.uncertainty import scaled
@@ -80,15 +81,26 @@ def _relay_out(plan: Json, scenario: Scenario, demand: Demand) -> Case | str:
     if best is None:
         return "largest relay out: the plan uses no relay"
     _, t, name = best
-    fleet = _fleet(plan, scenario, t)
+    fleet = _fleet(plan if scenario.policy.relay_failover == "none" else _with_standby(plan, scenario), scenario, t)
     outage = Outages(minutes=OUTAGE_MINUTES, at_s=WARMUP_S)
     targets = tuple(
         replace(each, relay=replace(each.relay, outages=outage)) if isinstance(each, RelayEndpoint) and each.name == name else each
         for each in fleet.targets
     )
-    taker = {"none": "nobody takes over", "relays": "other relays take over", "fleet": "other relays and own pools take over"}
+    taker = {
+        "none": "nobody takes over (policy.relay_failover)",
+        "relays": "other relays take over",
+        "fleet": "other relays and own pools take over",
+    }
     detail = f"{name} refuses every call for {OUTAGE_MINUTES:g} minutes; {taker[scenario.policy.relay_failover]}"
     return Case("largest relay out", detail, t, replace(fleet, targets=targets), sudden=True)
+
+
+def _with_standby(plan: Json, scenario: Scenario) -> Json:
+    """The plan with the candidate relays that it does not use, for requests that its own relays fail; their limits are enforced."""
+    used = {row["relay"] for row in plan["relays"]}
+    free = [relay for relay in scenario.relays if relay.id not in used and not relay_reason(relay, scenario)]
+    return plan | {"relays": [*plan["relays"], *({"relay": relay.id, "limits_enforced": True} for relay in free)]}
 
 
 def _rate(plan: Json, scenario: Scenario, demand: Demand, target: str, t: int) -> float:

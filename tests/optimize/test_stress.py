@@ -126,14 +126,14 @@ def test_more_demand_and_longer_steps_attain_less(tests: dict[bool, Stress]) -> 
 
 
 def test_a_relay_that_is_out_is_felt_until_it_is_back_unless_another_takes_over(file: Path) -> None:
-    plan = relayed({"deepinfra.llama-3.1-8b": 1.0, "novita.llama-3.1-8b": 0.0})
+    plan = relayed({"deepinfra.llama-3.1-8b": 1.0})
     alone = row(stress(plan, load_scenario(file, RELAYS), seeds=(5,)), "largest relay")
     assert alone.detail.startswith("deepinfra.llama-3.1-8b refuses every call for 30 minutes; nobody takes over")
     assert alone.unanswered == pytest.approx(alone.requests / 2, rel=0.06)
     assert alone.recovery_s == pytest.approx(1800, abs=10)
     assert not alone.met
     helped = row(stress(plan, load_scenario(file, [*RELAYS, "policy.relay_failover=relays"]), seeds=(5,)), "largest relay")
-    assert helped.unanswered == 0
+    assert helped.unanswered == 0  # by a relay that may answer, and that the plan does not use
 
 
 def test_spot_hosts_are_reclaimed_after_their_notice_and_take_the_pool_with_them(file: Path) -> None:

@@ -12,7 +12,7 @@ from optimize.pool_probe import OperatingPoint, Probe
 from optimize.rate_search import measure, search_settings
 from optimize.store import CapacityStore
 from sim.engine.memory import kv_blocks
-from sim.scenario.records import Scenario
+from sim.scenario.records import RequestClass, Scenario
 
 SEMANTICS = 4  # raise when engine semantics, traffic or the search change what a measurement returns
 
@@ -26,7 +26,7 @@ def probe_key(scenario: Scenario, probe: Probe) -> str:
         "steps": [probe.cost.sequence_ps, probe.cost.pair_ps, probe.cost.prefill_context_ps, probe.cost.request_ps],
         "blocks": kv_blocks(probe.option.deployment) if probe.option.deployment else 0,
         "limits": asdict(probe.option.deployment.limits) if probe.option.deployment else {},
-        "classes": [[share, asdict(scenario.request_classes[c])] for c, share in enumerate(probe.mix) if share > 0],
+        "classes": [[share, class_content(scenario.request_classes[c])] for c, share in enumerate(probe.mix) if share > 0],
         "traffic": traffic_content(scenario),
         "slos": [asdict(row) for row in probe.slos if probe.mix[row.class_index] > 0],
         "replicas": probe.replicas,
@@ -37,6 +37,13 @@ def probe_key(scenario: Scenario, probe: Probe) -> str:
     if probe.option.token_factors is not None:
         content["factors"] = probe.option.token_factors.tolist()
     return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()
+
+
+def class_content(request_class: RequestClass) -> dict[str, object]:
+    """A class without what its classifier costs and sends where: only its delay reaches a pool."""
+    content = asdict(replace(request_class, classifier=None))
+    content.pop("classifier")
+    return content | ({"before": request_class.before_s("ttft")} if request_class.classifier else {})
 
 
 def traffic_content(scenario: Scenario) -> dict[str, object]:

@@ -80,7 +80,9 @@ def run_seed(scenario: Scenario, probe: Probe, rate_rps: float, seed: int, hours
     log = run_pool(pool, requests, router_of(scenario), priorities_of(scenario)).log
     from_ps, to_ps = round(before_s * PS), round((before_s + watched_s) * PS)
     metrics = {c: class_metrics(log, c, from_ps, to_ps) for c in probe.option.classes if probe.mix[c] > 0}
-    return [metrics[row.class_index][row.metric] if row.class_index in metrics else None for row in probe.slos], len(requests)
+    before = [scenario.request_classes[row.class_index].before_s(row.metric) for row in probe.slos]
+    seen = [metrics[row.class_index][row.metric] if row.class_index in metrics else None for row in probe.slos]
+    return [each if each is None or not more else each + more for each, more in zip(seen, before, strict=True)], len(requests)
 
 
 def _trial(slos: Sequence[SloRow], samples: Sequence[Sequence[Floats]], requests: int) -> Trial:

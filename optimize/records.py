@@ -29,6 +29,20 @@ class SloRow:
 
 
 @dataclass(frozen=True)
+class Escalation:
+    """What becomes of requests that this target answers in vain.
+
+    share      [classes] part of those sent here that a stronger model answers again; 0 where none is stronger
+    strongest  [classes] bool, second answers may come from here
+    late       [slo rows] part of what is answered again that misses the promise, first answer and classifier included
+    """
+
+    share: Floats
+    strongest: npt.NDArray[np.bool_]
+    late: Floats
+
+
+@dataclass(frozen=True)
 class PoolOption:
     """A deployment on an offer, with the set of classes (indices) that the pool may serve. 
 
@@ -41,6 +55,7 @@ class PoolOption:
     replicas_per_host: int
     classes: tuple[int, ...]
     token_factors: Floats | None = field(default=None, compare=False)  # [classes, 2] as of RelayTerms, of the pool's model
+    escalation: Escalation | None = field(default=None, compare=False)  # None: every answer counts
 
 
 @dataclass(frozen=True)
@@ -116,6 +131,7 @@ class RelayTerms:
     token_factors: Floats | None = None  # [classes, 2] input and output tokens of the relay's model per token of the class; None: 1
     cached: Floats | None = None  # [classes] input tokens per request at the cached price; None: as many as price and bill imply
     written: Floats | None = None  # [classes] input tokens per request at the price of cache writes; None: none
+    escalation: Escalation | None = None  # None: every answer counts
 
     def tokens(self, demand: Demand) -> tuple[Floats, Floats]:
         """[classes] mean input and output tokens of a request as the relay counts them."""
@@ -161,6 +177,7 @@ class ProgramInput:
     vendor_shares: dict[str, float] = field(default_factory=dict)  # relay vendor ("*": every other) -> largest share of all requests
     relay_outage_reserve: bool = False  # the rest can carry, in every hour, what any one relay serves
     boot: BootTerms | None = None  # None: starts are free
+    classifier_usd: Floats | None = None  # [classes] per request; its month is part of `fixed_usd`
 
 
 @dataclass(frozen=True)

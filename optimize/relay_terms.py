@@ -117,7 +117,8 @@ def relay_terms(scenario: Scenario, demand: Demand, slos: tuple[SloRow, ...]) ->
             cached[c], new[c] = cached_and_written(samples[int(c)], relay, survival, factors[c, 0], (inputs[c], outputs[c]))
             usd[c] = relay_request_usd(relay, inputs[c], cached[c], outputs[c], new[c])
             rows = [i for i, row in enumerate(slos) if row.class_index == c]
-            promises = [Slo(slos[i].metric, slos[i].quantile, slos[i].limit_s) for i in rows]
+            before_s = scenario.request_classes[int(c)].before_s
+            promises = [Slo(slos[i].metric, slos[i].quantile, slos[i].limit_s - before_s(slos[i].metric)) for i in rows]
             miss[rows] = relay_miss(relay, promises, sample.input_tokens, sample.output_tokens, seed=scenario.seed)
         answer.append(
             RelayTerms(

@@ -8,7 +8,7 @@ import numpy as np
 
 from optimize.explain.records import Attribution, Floats
 from optimize.growth import pool_work
-from optimize.money import HOUR_S
+from optimize.money import CLASSIFIER, HOUR_S
 from optimize.records import CostLine, PoolTerms, ProgramInput, ProgramSolution
 
 RULE = (
@@ -60,6 +60,8 @@ def line_keys(problem: ProgramInput, solution: ProgramSolution, line: CostLine) 
         if line.kind == "relay" and line.name in (f"{sold.relay.id} minimum", f"{sold.relay.id} units"):
             flow: Floats = solution.relay_flow[a] * problem.demand.weight_h
             return flow
+    if line.name == CLASSIFIER and problem.classifier_usd is not None:
+        return np.asarray(by_requests(problem) * problem.classifier_usd[:, None])
     return by_requests(problem)
 
 

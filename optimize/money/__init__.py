@@ -9,19 +9,24 @@ power        electricity from load-dependent draw and PUE; colocation
 ownership    a month of an owned host, and what is left to pay staff and maintenance with
 extras       egress, one-off costs, free credits, lead time
 utilisation  the two things that people call utilisation
+classifier   telling requests apart; the cost of an answer that is accepted
 bill         the lines of a plan's bill, and the charges (quantity x price) that they consist of
 """
 
 from optimize.money.bill import cost_lines, plan_cost_usd
+from optimize.money.classifier import CLASSIFIER, accepted_usd, classifier_usd
 from optimize.money.rent import hosts_usd
 from optimize.money.tokens import calls_usd, relay_request_usd, request_usd, requests_per_month
 from optimize.money.units import HOUR_S, HOURS_PER_MONTH, MTOK, to_currency, to_usd
 
 __all__ = [
+    "CLASSIFIER",
     "HOURS_PER_MONTH",
     "HOUR_S",
     "MTOK",
+    "accepted_usd",
     "calls_usd",
+    "classifier_usd",
     "cost_lines",
     "hosts_usd",
     "plan_cost_usd",

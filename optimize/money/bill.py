@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from optimize.money.classifier import CLASSIFIER, classified_requests, classifier_usd
 from optimize.money.contracts import least_payment_usd, paid_request_usd, starts, starts_usd, units_usd
 from optimize.money.rent import hosts_usd
 from optimize.money.tokens import calls_usd, requests_per_month
@@ -22,8 +23,12 @@ def cost_lines(problem: ProgramInput, solution: ProgramSolution) -> tuple[CostLi
     if problem.boot is not None:
         lines += start_lines(problem, solution, problem.boot)
     lines.sort(key=lambda line: (-line.per_month_usd, line.name))
-    if problem.fixed_usd:
-        lines.append(CostLine("fixed costs", "fixed", problem.fixed_usd))
+    looked = classifier_usd(problem.demand, problem.classifier_usd)
+    if problem.classifier_usd is not None and looked > 0:
+        count = classified_requests(problem.demand, problem.classifier_usd)
+        lines.append(CostLine(CLASSIFIER, "fixed", looked, f"{count:,.0f} requests"))
+    if problem.fixed_usd - looked > 1e-9 * problem.fixed_usd:
+        lines.append(CostLine("fixed costs", "fixed", problem.fixed_usd - looked))
     return tuple(lines)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from optimize.money.classifier import CLASSIFIER, classified_requests
 from optimize.money.units import HOUR_S, HOURS_PER_MONTH, MTOK
 from optimize.records import CostLine, Floats, ProgramInput, ProgramSolution, RelayTerms
 from sim.catalog.records import Offer, Relay
@@ -74,6 +75,9 @@ def line_charges(problem: ProgramInput, solution: ProgramSolution, line: CostLin
         if line.kind == "relay" and line.name == f"{sold.relay.id} units" and sold.units and solution.relay_units is not None:
             hours_paid = float(solution.relay_units[a]) * HOURS_PER_MONTH
             return [Charge(line.name, "relay", sold.relay.id, UNIT_HOUR, hours_paid, "h", sold.units.usd_per_hour)]
+    if line.name == CLASSIFIER and problem.classifier_usd is not None:
+        count = classified_requests(problem.demand, problem.classifier_usd) / MTOK
+        return [Charge(line.name, line.kind, CLASSIFIER, "requests", count, "million requests", float(problem.classifier_usd.max()) * MTOK)]
     return []
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from optimize.money import HOUR_S, plan_cost_usd
 from optimize.program.accounts import accounts
+from optimize.program.answered import answered_shares
 from optimize.program.model import Model
 from optimize.program.routes import PoolRoute
 from optimize.records import Floats, Ints, ProgramInput, ProgramSolution
@@ -84,10 +85,11 @@ def read(model: Model, parts: Parts) -> None:
         parts.units[a] = round(variable.varValue or 0.0)
     for a, variable in model.tier.items():
         parts.bought[a] = round(variable.varValue or 0.0)
+    own, remote = answered_shares(model.problem)
     for t in covered:
         dust = (parts.hosts[:, t] == 0)[:, None] & (parts.flow[:, :, t] < NO_HOST)
         parts.flow[:, :, t] = np.where(dust, 0.0, parts.flow[:, :, t])
-        total = parts.flow[:, :, t].sum(axis=0) + parts.calls[:, :, t].sum(axis=0) + parts.unserved[:, t]
+        total = (parts.flow[:, :, t] * own).sum(axis=0) + (parts.calls[:, :, t] * remote).sum(axis=0) + parts.unserved[:, t]
         scale = np.divide(1.0, total, out=np.ones_like(total), where=total > 0)
         parts.flow[:, :, t] *= scale
         parts.calls[:, :, t] *= scale

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pulp
 
 from optimize.program.accounts import choice_rows, payment_rows, payment_variables
+from optimize.program.again import again_rows
 from optimize.program.budget import budget_row
 from optimize.program.capacity import capacity_rows, linking_rows, running_rows
 from optimize.program.demand import demand_rows
@@ -22,7 +23,7 @@ from optimize.records import ProgramInput
 
 FAMILIES = (
     *(demand_rows, capacity_rows, running_rows, linking_rows, miss_rows, limit_rows, share_rows, stock_rows),
-    *(spot_rows, vendor_rows, unit_rows, choice_rows, payment_rows, start_rows, reserve_rows, budget_row),
+    *(spot_rows, vendor_rows, unit_rows, choice_rows, payment_rows, start_rows, reserve_rows, again_rows, budget_row),
 )
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from optimize.program.answered import again_worth, answered, miss_over
 from optimize.program.build import build
 from optimize.program.model import Model, View
 from optimize.program.routes import PoolRoute
@@ -53,14 +54,15 @@ def price_pools(problem: ProgramInput, routes: tuple[PoolRoute, ...], view: View
 def capacity_worth(problem: ProgramInput, route: PoolRoute, t: int, duals: dict[str, float]) -> float:
     """What one replica's worth of load of a pool is worth in hour `t`: that of the best class to serve with it."""
     demand, slos, best = problem.demand.mean_rps, problem.slos, outage_worth(problem, route, t, duals)
-    spot = route.terms.option.offer.term == "spot"
+    spot, found = route.terms.option.offer.term == "spot", route.terms.option.escalation
     for level, classes in zip(route.terms.levels, route.served, strict=True):
         for c in classes:
             if demand[c, t] <= 0:
                 continue
-            value = duals.get(f"demand_{c}_{t}", 0.0) + (duals.get(f"spot_{c}_{t}", 0.0) if spot else 0.0)
+            value = duals.get(f"demand_{c}_{t}", 0.0) * answered(found, c) + again_worth(found, c, t, duals)
+            value += duals.get(f"spot_{c}_{t}", 0.0) if spot else 0.0
             for i in np.flatnonzero([row.class_index == c for row in slos]):
-                value += duals.get(f"miss_{i}_{t}", 0.0) * float(level.miss[i] - (1.0 - slos[i].quantile))
+                value += duals.get(f"miss_{i}_{t}", 0.0) * miss_over(found, c, int(i), float(level.miss[i]), 1.0 - slos[i].quantile)
             load = float(level.load[c] * demand[c, t])
             best = max(best, value / load) if load > 0 else math.inf
     return best

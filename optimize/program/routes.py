@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from optimize.money import HOUR_S
+from optimize.program.answered import no_more_again
 from optimize.records import Ints, PoolOption, PoolTerms, ProgramInput
 
 
@@ -131,7 +132,7 @@ def no_worse(problem: ProgramInput, one: PoolRoute, other: PoolRoute) -> bool:
         if a.load[c] * other.per_host > b.load[c] * one.per_host or a.load[c] * small_other > b.load[c] * small_one:
             return False
     rows = [i for i, row in enumerate(problem.slos) if row.class_index in other.served[0]]
-    return bool(np.all(a.miss[rows] <= b.miss[rows]))
+    return bool(np.all(a.miss[rows] <= b.miss[rows])) and no_more_again(one.terms.option, other.terms.option, other.served[0], rows)
 
 
 def undominated(problem: ProgramInput, routes: tuple[PoolRoute, ...]) -> tuple[PoolRoute, ...]:

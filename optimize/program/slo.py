@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pulp
 
+from optimize.program.answered import miss_over
 from optimize.program.model import Model, Pair
+from optimize.records import Escalation
 
 
 def miss_rows(model: Model) -> None:
@@ -20,14 +22,18 @@ def miss_rows(model: Model) -> None:
     rows_of: dict[int, list[int]] = {}
     for i, row in enumerate(slos):
         rows_of.setdefault(row.class_index, []).append(i)
+
+    def over(found: Escalation | None, c: int, i: int, share: float) -> float:
+        return miss_over(found, c, i, share, 1.0 - slos[i].quantile)
+
     for (p, j, c, t), variable in model.flow.items():
-        members.setdefault((c, t), []).append((variable, [float(miss[p, j][i]) for i in rows_of.get(c, ())]))
+        found = model.problem.pools[p].option.escalation
+        members.setdefault((c, t), []).append((variable, [over(found, c, i, float(miss[p, j][i])) for i in rows_of.get(c, ())]))
     for (a, c, t), variable in model.calls.items():
-        shares = model.problem.relays[a].miss
-        members.setdefault((c, t), []).append((variable, [float(shares[i]) for i in rows_of.get(c, ())]))
+        shares, found = model.problem.relays[a].miss, model.problem.relays[a].escalation
+        members.setdefault((c, t), []).append((variable, [over(found, c, i, float(shares[i])) for i in rows_of.get(c, ())]))
     for (c, t), served in members.items():
         for k, i in enumerate(rows_of.get(c, ())):
-            allowed = 1.0 - slos[i].quantile
-            terms: list[Pair] = [(variable, shares[k] - allowed) for variable, shares in served]
-            if demand[c, t] > 0 and any(over > 1e-12 for _, over in terms):
+            terms: list[Pair] = [(variable, beyond[k]) for variable, beyond in served]
+            if demand[c, t] > 0 and any(more > 1e-12 for _, more in terms):
                 model.add(f"miss_{i}_{t}", terms, pulp.LpConstraintLE, 0.0)

@@ -96,6 +96,10 @@ class RequestClass:
         """(input, output) factors of `model`; 1 where none was written."""
         return next(((each.input, each.output) for each in self.token_factors if each.model == model), (1.0, 1.0))
 
+    def before_s(self, metric: str) -> float:
+        """Seconds of `metric` that pass before a request reaches a model: the classifier's, in TTFT and E2E."""
+        return self.classifier.latency_s if self.classifier is not None and metric in ("ttft", "e2e") else 0.0
+
 
 @dataclass(frozen=True)
 class SyntheticTraffic:

@@ -1,0 +1,50 @@
+"""Coefficients of flows whose answers can be in vain: what counts, what misses, what it is worth."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from optimize.records import Escalation, Floats, PoolOption, ProgramInput
+
+
+def answered(escalation: Escalation | None, c: int) -> float:
+    """Share of what is sent whose answer counts."""
+    return 1.0 if escalation is None else 1.0 - float(escalation.share[c])
+
+
+def miss_over(escalation: Escalation | None, c: int, i: int, miss: float, allowed: float) -> float:
+    """What one request more, sent here, adds to the misses of promise i beyond the share `allowed`.
+
+    Its own miss where its answer counts; where it does not, the stronger model's flow holds that answer's own misses, and `late` those
+    that the way there costs. Misses of second answers are counted in both: a little pessimistic.
+    """
+    if escalation is None:
+        return miss - allowed
+    share = float(escalation.share[c])
+    return (1.0 - share) * (miss - allowed) + share * float(escalation.late[i])
+
+
+def again_worth(escalation: Escalation | None, c: int, t: int, duals: dict[str, float]) -> float:
+    """Dual value of a flow in its row of this family."""
+    if escalation is None:
+        return 0.0
+    return duals.get(f"again_{c}_{t}", 0.0) * (float(escalation.share[c]) - float(escalation.strongest[c]))
+
+
+def answered_shares(problem: ProgramInput) -> tuple[Floats, Floats]:
+    """([pools, classes], [relays, classes]) share of what is sent there whose answer counts."""
+    classes = range(len(problem.demand.mean_rps))
+    pools = [[answered(terms.option.escalation, c) for c in classes] for terms in problem.pools]
+    relays = [[answered(terms.escalation, c) for c in classes] for terms in problem.relays]
+    width = len(problem.demand.mean_rps)
+    return np.array(pools, float).reshape(-1, width), np.array(relays, float).reshape(-1, width)
+
+
+def no_more_again(one: PoolOption, other: PoolOption, classes: tuple[int, ...], rows: list[int]) -> bool:
+    """Whether `one` can take the place of `other` as far as answers in vain go."""
+    a, b = one.escalation, other.escalation
+    if a is None or b is None:
+        return a is b
+    chosen = list(classes)
+    alike = np.array_equal(a.share[chosen], b.share[chosen]) and np.array_equal(a.strongest[chosen], b.strongest[chosen])
+    return alike and bool(np.all(a.late[rows] <= b.late[rows]))

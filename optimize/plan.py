@@ -28,7 +28,7 @@ from optimize.relay_terms import relay_drops, relay_terms
 from optimize.search import Market, Restriction, Settled, Tell, prove, settle, slim_down
 from optimize.store import CapacityStore, default_folder
 from optimize.uncertainty import uncertainty
-from optimize.verify import HourEvidence, verification
+from optimize.verify import HourEvidence, untested, verification
 from sim.catalog.records import Catalog
 from sim.engine.deployment import StepCost
 from sim.engine.step_cost import step_cost
@@ -146,6 +146,7 @@ def assemble(
         *log_notes(scenario),
         *notes,
         *hours_left_out(settled),
+        *untested(problem, evidence),
         *relay_warnings(settled, scenario.catalog),
         *calibration_warnings(settled),
     ]

@@ -24,7 +24,8 @@ MAX_HOURS = 12
 class HourEvidence:
     """All seeds of one hour: attainment [seeds, slo rows] over the class, and counts by target summed over seeds.
 
-    `verdicts` are those of promises that are missed here on the pooled seeds, or that no hour before attained less.
+    `verdicts` are those of promises that are missed here on the pooled seeds, or that no hour before attained less; none where no
+    request of the class came.
     """
 
     hour: Hour
@@ -82,6 +83,8 @@ def gather(problem: ProgramInput, hour: Hour, samples: Sequence[HourSample], wor
     pooled = np.where(seen.sum(axis=0) == 0, 1.0, met.sum(axis=0) / np.maximum(seen.sum(axis=0), 1))  # type: ignore[union-attr]
     verdicts = []
     for i, row in enumerate(problem.slos):
+        if not seen[..., i].any():  # type: ignore[index]
+            continue  # nobody came: that says nothing of the promise, in either direction
         margin = float(pooled[i]) - row.quantile
         if margin < worst.get(i, math.inf) or margin < 0:
             verdicts.append(slo_verdict(row, problem.demand.slices[hour.index], [s.latency[i] for s in samples]))
@@ -181,3 +184,12 @@ def verification(evidence: Sequence[HourEvidence], seeds: Sequence[int]) -> Veri
         met=all(v.met for v in worst.values()),
         seeds_by_hour=tuple(len(e.attainment) for e in evidence),
     )
+
+
+def untested(problem: ProgramInput, evidence: Sequence[HourEvidence]) -> list[str]:
+    """Classes so rare that none of their requests came in any simulated hour: nothing is known of their promises."""
+    if not evidence:
+        return []
+    seen = {v.row for e in evidence for v in e.verdicts}
+    names = (problem.class_names[row.class_index] for row in problem.slos if row not in seen)
+    return [f"{name}: no request came in the simulated hours; its promises were not tested" for name in dict.fromkeys(names)]

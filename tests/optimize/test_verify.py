@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from optimize.plan_hour import Hour, warmup_keep
+from optimize.plan_hour import Hour, HourSample, warmup_keep
 from optimize.program.solve import solve
-from optimize.records import ProgramSolution
-from optimize.verify import HourEvidence, decided, hours_to_simulate, verification
+from optimize.records import ProgramSolution, SloRow
+from optimize.verify import HourEvidence, decided, gather, hours_to_simulate, untested, verification
 from sim.fleet_records import Fleet
 from tests.optimize.program.problems import offer, pool, problem, relay
 
@@ -134,3 +134,27 @@ def test_warm_up_is_thinned_to_the_hour_when_the_hour_before_was_busier() -> Non
 def test_verification_without_promises_counts_its_requests() -> None:
     found = verification([evidence(1.0), evidence(1.0)], (1, 2))
     assert found.requests_simulated == 200 and found.seeds == (1, 2) and found.met
+
+
+# --- gather
+
+
+def sample(met: int, seen: int) -> HourSample:
+    """One seed of one promise at one target: so many of the requests met it."""
+    late, soon = np.full(seen - met, 9.0, np.float32), np.full(met, 0.1, np.float32)
+    return HourSample(np.array([[met], [0]]), np.array([[seen], [0]]), (np.concatenate([soon, late]),), seen)
+
+
+def test_hour_without_a_request_of_a_class_neither_keeps_nor_breaks_its_promise() -> None:
+    rare = problem([[1.0]], slos=[SloRow(0, "ttft", 0.95, 1.0)])
+    assert gather(rare, HOUR, [sample(0, 0)] * 4, {}).verdicts == ()
+    assert [v.met for v in gather(rare, HOUR, [sample(0, 0), sample(2, 2)], {}).verdicts] == [True]
+    assert [v.met for v in gather(rare, HOUR, [sample(0, 0), sample(0, 2)], {}).verdicts] == [False]
+
+
+def test_promises_that_no_request_put_to_the_test_are_named() -> None:
+    rare = problem([[1.0]], slos=[SloRow(0, "ttft", 0.95, 1.0)])
+    assert untested(rare, [gather(rare, HOUR, [sample(2, 2)], {})]) == []
+    assert untested(rare, []) == []
+    (said,) = untested(rare, [gather(rare, HOUR, [sample(0, 0)], {})])
+    assert said.startswith("c0: no request came")

@@ -113,11 +113,17 @@ def _row(case: Case, scenario: Scenario, demand: Demand, rows: tuple[SloRow, ...
 
 def _run(case: Case, scenario: Scenario, demand: Demand, seed: int) -> _Seed:
     requests = hour_traffic(scenario, case.hour, seed=seed, duration_s=HOUR_S, warmup_s=WARMUP_S, rate_scale=case.rate)
-    requests = without_backlog(requests, warmup_keep(demand, case.hour), seed)
+    classes = len(scenario.request_classes)
+    if case.hours_differ:
+        later = np.where(requests.arrival_ps >= BEGIN_PS, classes, 0)
+        requests = replace(requests, class_id=(requests.class_id + later).astype(np.int16))
+    else:
+        requests = without_backlog(requests, warmup_keep(demand, case.hour), seed)
     if case.life is None:
         return _Seed(simulate(case.fleet, requests, seed, event_per_arrival=False).log, 0, 0)
     life = simulate_lifecycle(case.fleet, case.life, requests, seed)
-    return _Seed(life.simulation.log, int(life.restarts.sum()), sum(total.diverted for total in life.totals))
+    log = replace(life.simulation.log, class_id=life.simulation.log.class_id % classes)
+    return _Seed(log, int(life.restarts.sum()), sum(total.diverted for total in life.totals))
 
 
 def _inside(log: RequestLog) -> npt.NDArray[np.bool_]:

@@ -30,7 +30,10 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class Case:
-    """One hour to simulate. `sudden`: something happens at its beginning; else it lasts through the warm-up, too."""
+    """One hour to simulate. `sudden`: something happens at its beginning; else it lasts through the warm-up, too.
+
+    `hours_differ`: the warm-up belongs to the hour before; the fleet then has two rows of classes, those of before and those of the hour.
+    """
 
     name: str
     detail: str
@@ -39,6 +42,7 @@ class Case:
     life: Lifecycle | None = None
     rate: float = 1.0
     sudden: bool = False
+    hours_differ: bool = False
 
 
 def cases(plan: Json, scenario: Scenario, demand: Demand, hour: int | None = None) -> tuple[list[Case], list[str]]:
@@ -55,7 +59,7 @@ def cases(plan: Json, scenario: Scenario, demand: Demand, hour: int | None = Non
         ),
         _long_steps(_fleet(plan, scenario, peak), peak),
     ]
-    lost = [_relay_out(plan, scenario, demand), _spot_lost(plan, scenario, peak)]
+    lost = [_hour_change(plan, scenario, demand), _relay_out(plan, scenario, demand), _spot_lost(plan, scenario, peak)]
     found += [case for case in lost if isinstance(case, Case)]
     found += _hosts_down(plan, scenario, demand)
     return found, [case for case in lost if isinstance(case, str)]
@@ -68,6 +72,45 @@ def _fleet(plan: Json, scenario: Scenario, t: int) -> Fleet:
 def _long_steps(fleet: Fleet, t: int) -> Case:
     targets = tuple(replace(each, cost=scaled(each.cost, LONGER_STEPS)) if isinstance(each, Pool) else each for each in fleet.targets)
     return Case(f"steps x{LONGER_STEPS:g}", "every step of own GPUs lasts longer", t, replace(fleet, targets=targets))
+
+
+def _hour_change(plan: Json, scenario: Scenario, demand: Demand) -> Case | str:
+    """The full hour at which most replicas come or go: new ones were ordered one boot before, those that go finish what they have."""
+    kinds = [name.split()[0] for name in demand.slices]
+    by_hour = np.array([entry["replicas"]["by_hour"] for entry in plan["fleet"]], dtype=np.int64).reshape(-1, len(kinds))
+    moves = [int(np.abs(by_hour[:, t] - by_hour[:, t - 1]).sum()) if t and kinds[t] == kinds[t - 1] else 0 for t in range(len(kinds))]
+    t = int(np.argmax(moves))
+    if moves[t] == 0:
+        return "hour change: the plan runs the same replicas in every hour"
+    most = by_hour[:, t - 1 : t + 1].max(axis=1)
+    wide = plan | {"fleet": [e | {"replicas": {"by_hour": [int(n)] * len(kinds)}} for e, n in zip(plan["fleet"], most, strict=True)]}
+    before, fleet = _fleet(wide, scenario, t - 1), _fleet(wide, scenario, t)
+    boots = {offer.id: offer.boot_s for offer in scenario.offers}
+    rules, changes = [], []
+    for p, entry in enumerate(plan["fleet"]):
+        k = next((k for k, each in enumerate(fleet.targets) if each.name == entry["pool"]), None)
+        if k is None:
+            continue
+        had, wanted, boot_ps = int(by_hour[p, t - 1]), int(by_hour[p, t]), min(BEGIN_PS, round(boots.get(entry["offer"], 0.0) * PS))
+        rules.append(PoolRules(k, start=had, boot_ps=boot_ps))
+        changes.append(Change(BEGIN_PS - (boot_ps if wanted > had else 0), k, "scale", wanted))
+    detail = f"{by_hour[:, t - 1].sum()} replicas become {by_hour[:, t].sum()}: new ones ordered one boot before, those that go drain"
+    life = Lifecycle(tuple(rules), tuple(changes))
+    return Case("hour change", detail, t, _both_hours(before, fleet), life, sudden=True, hours_differ=True)
+
+
+def _both_hours(before: Fleet, fleet: Fleet) -> Fleet:
+    """Two fleets of the same targets as one, with the classes of the first and, behind them, those of the second."""
+    classes = len(before.shares)
+    later = tuple(replace(rule, class_id=rule.class_id + classes) for rule in fleet.failover)
+    factors = None if fleet.token_factors is None else np.concatenate([fleet.token_factors, fleet.token_factors])
+    return replace(
+        fleet,
+        shares=np.concatenate([before.shares, fleet.shares]),
+        failover=(*before.failover, *later),
+        priorities=(*fleet.priorities, *fleet.priorities),
+        token_factors=factors,
+    )
 
 
 def _relay_out(plan: Json, scenario: Scenario, demand: Demand) -> Case | str:

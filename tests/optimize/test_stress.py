@@ -158,7 +158,12 @@ def test_requests_of_a_pool_that_is_gone_go_where_else_the_plan_sends_their_clas
 
 
 def test_cases_that_cannot_happen_are_named(tests: dict[bool, Stress]) -> None:
-    assert tests[False].notes == ("largest relay out: the plan uses no relay", "spot lost: no spot host runs in the hour with most demand")
+    first = "hour change: the plan runs the same replicas in every hour"
+    assert tests[False].notes == (
+        first,
+        "largest relay out: the plan uses no relay",
+        "spot lost: no spot host runs in the hour with most demand",
+    )
 
 
 def test_a_host_fails_in_the_hour_in_which_its_pool_has_most_to_do_per_replica(file: Path) -> None:
@@ -172,6 +177,19 @@ def test_a_host_fails_in_the_hour_in_which_its_pool_has_most_to_do_per_replica(f
     thin = next(t for t in range(len(total)) if total[t] < total[peak] and total[t] > total[peak] / 2)
     enough[thin] = 2
     assert [case.hour for case in cases(own(scenario, enough), scenario, demand)[0] if case.name.startswith("host")] == [thin]
+
+
+def test_replicas_come_and_go_at_the_full_hour_without_a_request_taken_back(file: Path) -> None:
+    scenario = load_scenario(file, ["traffic={daily_active_users: 9000, conversations_per_user: 1, turns_per_conversation: 3}"])
+    demand = demand_of(scenario)
+    by_hour = [4 if name in ("weekday 12", "weekday 13") else 2 for name in demand.slices]
+    by_hour[demand.slices.index("weekday 14")] = 1
+    found = row(stress(own(scenario, by_hour), scenario, seeds=(5,)), "hour change")
+    assert found.hour == "weekday 14" and found.detail.startswith("4 replicas become 1")
+    assert found.restarts == found.unanswered == found.diverted == 0
+    case = next(case for case in cases(own(scenario, by_hour), scenario, demand)[0] if case.name == "hour change")
+    assert case.life is not None and [(change.kind, change.replicas) for change in case.life.changes] == [("scale", 1)]
+    assert case.life.rules[0].start == 4
 
 
 def test_recovery_is_the_first_minute_from_which_the_promise_is_kept_to_the_end() -> None:

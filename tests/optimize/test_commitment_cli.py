@@ -91,3 +91,19 @@ def test_an_impossible_budget_and_an_impossible_promise_exit_with_3_and_differ(r
 def test_nothing_to_buy_at_all_is_bad_input(run: Terminal) -> None:
     code, _, err = run("optimize", TWO, "--set", "candidates.offers=[]", "--set", "candidates.relays=[]")
     assert code == 2 and "both lists are empty" in err
+
+
+@pytest.mark.parametrize(
+    ("setting", "gpus"),
+    [
+        ("candidates.offers=[]", set()),  # all from the relay, as in the plan with both
+        ("candidates.relays=[]", {"l40s"}),  # all on own hosts, dearer
+        ("request_classes.chat.slo.ttft.p95=0.1", {"l40s"}),  # a tenth: the relay's first token is too late
+        ("request_classes.chat.slo.tpot.p95=0.006", {"h100"}),  # a tenth: only the fastest card writes that fast
+    ],
+)
+def test_each_thing_taken_away_has_its_own_answer(run: Terminal, setting: str, gpus: set[str]) -> None:
+    code, out, _ = run("optimize", TWO, "--json", "--jobs", "1", "--set", setting)
+    said = json.loads(out)
+    assert code == 0 and said["status"] == "met"
+    assert {pool["gpu"] for pool in said["fleet"]} == gpus and bool(said["relays"]) is not bool(gpus)

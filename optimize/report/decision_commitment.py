@@ -37,6 +37,7 @@ OUTCOMES = (
     Column("served", "float", "share", "of requests inside their promises, as planned"),
     Column("served_by", "str", "", "pools and relays with their shares of requests"),
 )
+DECISION_TABLES = {"stages": STAGES, "outcomes": OUTCOMES}
 LISTED = 3
 
 

@@ -8,10 +8,12 @@ from dataclasses import dataclass, fields
 import numpy as np
 import numpy.typing as npt
 
+from sim.errors import InputError
 from sim.traffic.columns import Requests
 
 PS_PER_S = 1e12
 MINUTE_S = 60.0
+MAX_ARRIVALS = 1e8  # about 13 GB of columns
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
@@ -51,17 +53,27 @@ def minute_noise(rng: np.random.Generator, minutes: int, cv: float) -> Floats:
     return np.exp(sigma * rng.standard_normal(minutes) - sigma * sigma / 2)
 
 
+def check_size(requests: float) -> None:
+    """InputError where so many requests of one class do not fit into the memory of a computer."""
+    if requests > MAX_ARRIVALS:
+        raise InputError(
+            f"traffic: {requests:.3g} requests of one class are too many for one simulation (at most {MAX_ARRIVALS:,.0f}); write fewer "
+            "users or a smaller rate_rps, such as a tenth of the traffic on a tenth of the fleet, the stock and the relays' limits"
+        )
+
+
 def poisson_times(rng: np.random.Generator, edges_s: Floats, rates_rps: Floats) -> Floats:
     """Ascending times of a Poisson process with rate `rates_rps[i]` from `edges_s[i]` to `edges_s[i + 1]`.
 
     Time change: a unit-rate process is stretched by the inverse of the cumulative rate. The unit-rate process
     depends on `rng` only, so the same seed at another rate gives the same requests, closer together (common
-    random numbers).
+    random numbers). Raises InputError where `check_size` does.
     """
     cumulative = np.concatenate([np.zeros(1), np.cumsum(np.diff(edges_s) * rates_rps)])
     total = float(cumulative[-1])
     if total <= 0.0:
         return np.empty(0)
+    check_size(total)
     unit = np.cumsum(rng.standard_exponential(int(total + 6.0 * np.sqrt(total) + 20.0)))
     while unit[-1] < total:
         more = np.cumsum(rng.standard_exponential(1000)) + unit[-1]

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from sim.scenario.records import Conversation, Scenario, SyntheticTraffic, Tokens
 from sim.streams import stream
-from sim.traffic.arrivals import Part
+from sim.traffic.arrivals import Part, check_size
 from sim.traffic.lengths import turn_table, turns_mean
 
 THINK_MEDIAN_S, THINK_SIGMA = 73.7, 1.4  # log-normal(4.3, 1.4), where the traffic does not say
@@ -98,6 +98,7 @@ def conversation_part(
     cumulative = np.concatenate([np.zeros(1), np.cumsum(np.diff(edges_s) * rates_rps)])
     total, window_s = float(cumulative[-1]), float(edges_s[-1])
     empty = np.empty(0, np.int32)
+    check_size(total)
     if total <= 0:
         return Part(index, np.empty(0), empty, empty, empty, np.empty(0, np.int64), empty)
     lead_s, seen = lead(conversation, output, mean_turns, users, window_s)

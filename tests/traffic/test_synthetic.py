@@ -7,6 +7,7 @@ import time
 import numpy as np
 import pytest
 
+from sim.errors import InputError
 from sim.scenario.records import ConstantTraffic, Tokens
 from sim.traffic import at_rates, demand, hour
 from sim.traffic.arrivals import minute_noise
@@ -149,3 +150,10 @@ def test_three_million_requests_take_about_a_second() -> None:
     begin = time.process_time()
     rows = len(hour(it, 14, 2))
     assert rows / (time.process_time() - begin) > 1e6  # measured 10-20 M/s; a shared machine gets room
+
+
+@pytest.mark.parametrize("chats", [False, True])
+def test_traffic_that_no_memory_holds_is_told_before_it_is_made(chats: bool) -> None:
+    only = request_class("c", 1.0, conversation=chat() if chats else None)
+    with pytest.raises(InputError, match="too many for one simulation"):
+        hour(scenario(ConstantTraffic(1e9), only), 0, seed=1)

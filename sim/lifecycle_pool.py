@@ -52,7 +52,8 @@ class PoolLife:
         start = size if rules.start is None else rules.start
         self.states = [State.UP if r < start else State.OFF for r in range(size)]
         self.epochs = [0] * size  # a boot or loss that was scheduled in another epoch of its replica is void
-        self.doomed = [False] * size  # under notice
+        self.doomed = [0] * size  # number of the notice that a replica is under; 0: none
+        self.notices = 0
         self.since_ps = [0] * size
         for r in range(start, size):
             state.front[layout.OUTSTANDING, r] += MASK
@@ -183,12 +184,13 @@ class PoolLife:
             return
         if self.doomed[r]:
             return
-        self.doomed[r] = True
+        self.notices += 1
+        self.doomed[r] = number = self.notices
         if self.states[r] is State.UP:
             self._enter(r, State.NOTICED)
 
         def gone(_: simpy.Event) -> None:
-            if self.doomed[r]:
+            if self.doomed[r] == number:
                 self._lose(r)
                 self._settle_waiting()
 
@@ -201,7 +203,7 @@ class PoolLife:
             return
         taken = self._take_back(r) if state in SERVING else []
         self.lost += 1
-        self.doomed[r] = False
+        self.doomed[r] = 0
         if state is State.DRAINING:
             self._enter(r, State.OFF, len(taken))
         elif self.rules.repair_ps is None:

@@ -176,6 +176,14 @@ def test_notice_that_is_long_enough_costs_nothing_and_a_short_one_a_restart() ->
     assert [(event.at_ps, event.state) for event in harsh.events] == [(150, "noticed"), (250, "down")]
 
 
+def test_a_notice_ends_with_the_replica_that_it_was_given_to() -> None:
+    """Its substitute, repaired within the notice and reclaimed in its turn, has the whole notice of its own."""
+    changes = Change(100, 0, "reclaim", 1, 0), Change(200, 0, "fail", 1, 0), Change(400, 0, "reclaim", 1, 0)
+    life = live([(2000, 5, 1)], *changes, notice_ps=500, repair_ps=100)
+    states = [(event.at_ps, event.state) for event in life.events]
+    assert states == [(100, "noticed"), (200, "down"), (300, "up"), (400, "noticed"), (900, "down"), (1000, "up")]
+
+
 def test_requests_are_sent_again_when_the_loss_is_noticed_and_new_ones_avoid_the_replica_at_once() -> None:
     life = live([(0, 5, 5), (0, 5, 5), (260, 5, 5)], Change(250, 0, "fail", 1), detect_ps=300)
     assert life.simulation.log.first_ps.tolist() == [700, 100, 400]  # 0 is sent again at 550

@@ -51,7 +51,7 @@ class PoolLife:
         size = state.pool.replicas
         start = size if rules.start is None else rules.start
         self.states = [State.UP if r < start else State.OFF for r in range(size)]
-        self.epochs = [0] * size  # a boot or loss that was scheduled in another epoch of its replica is void
+        self.epochs = [0] * size  # a boot that was scheduled in another epoch of its replica is void
         self.doomed = [0] * size  # number of the notice that a replica is under; 0: none
         self.notices = 0
         self.since_ps = [0] * size

@@ -168,8 +168,8 @@ def _spot_lost(plan: Json, scenario: Scenario, t: int) -> Case | str:
 def _hosts_down(plan: Json, scenario: Scenario, demand: Demand) -> Iterator[Case]:
     """For each pool: one host fails in the hour in which its replicas have most to do, and is not repaired in it."""
     offers = [entry["offer"] for entry in plan["fleet"]]
-    for entry in plan["fleet"]:
-        name = entry["offer"] if offers.count(entry["offer"]) == 1 else entry["pool"]
+    for p, entry in enumerate(plan["fleet"]):
+        name = entry["offer"] + (f" #{offers[: p + 1].count(entry['offer'])}" if offers.count(entry["offer"]) > 1 else "")
         t = _binding_hour(plan, entry, scenario, demand)
         fleet = _fleet(plan, scenario, t)
         k = next(k for k, each in enumerate(fleet.targets) if each.name == entry["pool"])

@@ -14,6 +14,7 @@ from optimize.report.terminal import bullets, output, screen, section, show, tab
 from optimize.report.words import percent
 from optimize.report.write import check_folder, table_csv, write_bytes
 from optimize.stress_records import Attained, Stress, StressRow
+from sim.latency import METRICS
 
 STRESS = (
     Column("case", "str", "", "what happens"),
@@ -118,10 +119,12 @@ def render_stress(stress: Stress, colour: bool | None = None) -> str:
     console.print(Text(scenario.name, style="bold") + Text("  the plan under stress"))
     seeds = ", ".join(map(str, stress.seeds))
     console.print(Text(f"seeds {seeds}, catalogue of {scenario.catalog.date} ({scenario.catalog.digest[:8]})", style="dim"))
-    section(console, "Share of requests inside each promise, in the hour in which it happens")
-    listing = table("case", "hour", "class", "attained (promised)", "back after", "", right=(4,))
+    section(console, "Share of requests inside each promise, and the share promised, in the hour in which it happens")
+    metrics = [metric for metric in METRICS if any(each.metric == metric for row in stress.rows for each in row.attained)]
+    last = len(metrics) + 3
+    listing = table("case", "hour", "class", *map(str.upper, metrics), "back after", "", right=range(3, last + 1))
     for row in stress.rows:
-        _case_rows(listing, row)
+        _case_rows(listing, row, metrics)
     show(console, listing)
     section(console, "What happens")
     bullets(console, [_words(row) for row in stress.rows])
@@ -134,22 +137,23 @@ def render_stress(stress: Stress, colour: bool | None = None) -> str:
     return output(console)
 
 
-def _case_rows(listing: Any, row: StressRow) -> None:
+def _case_rows(listing: Any, row: StressRow, metrics: list[str]) -> None:
     """A line per class; the case, its hour and its verdict stand in the first one."""
     names = list(dict.fromkeys(each.class_name for each in row.attained))
     back = "-" if not row.sudden else "not in the hour" if row.recovery_s is None else f"{row.recovery_s:.0f} s"
     for k, name in enumerate(names):
         verdict = Text("held" if row.met else "MISSED", style="green" if row.met else "bold red") if k == 0 else ""
-        first = (row.case, row.hour) if k == 0 else ("", "")
-        listing.add_row(*first, name, _shares([each for each in row.attained if each.class_name == name]), back if k == 0 else "", verdict)
+        cells = [_share([each for each in row.attained if (each.class_name, each.metric) == (name, metric)]) for metric in metrics]
+        listing.add_row(row.case if k == 0 else "", row.hour if k == 0 else "", name, *cells, back if k == 0 else "", verdict)
 
 
-def _shares(promises: list[Attained]) -> Text:
+def _share(promises: list[Attained]) -> Text:
+    """Attained and promised shares of one metric."""
     answer = Text()
     for k, each in enumerate(promises):
-        share = percent(each.attainment) if each.requests else "-"
+        share = percent(each.attainment).removesuffix(" %") if each.requests else "-"
         answer.append(", " if k else "")
-        answer.append(f"{each.metric.upper()} {share} (p{each.quantile * 100:g})", style="" if each.met else "bold red")
+        answer.append(f"{share} / {each.quantile * 100:g} %", style="" if each.met else "bold red")
     return answer
 
 

@@ -17,7 +17,8 @@ from optimize.verify import hours_to_simulate, verify
 
 NEAR = 0.03  # of the plan's cost
 GAP = 0.01
-DEARER = (1.15, 1.5, 3.0, 10.0)  # factors on a price, to see how little of it can do
+LESS = 0.95  # of what the plan has: a plan with more is of no other kind
+DEARER = (1.5, 4.0)  # factors on a price, to see how little of it can do
 FIRST_SEEDS, FEW_HOURS = 4, 3
 H100 = "h100"
 Measure = Callable[[ProgramInput, ProgramSolution], float]
@@ -43,7 +44,7 @@ def kinds(market: Market, settled: Settled, full: bool) -> tuple[Alternative, ..
     best: dict[str, tuple[tuple[float, float], Kind, ProgramSolution, float]] = {}
     beyond: set[str] = set()  # a price that costs too much at one factor costs more at the next
     for kind in candidates(market, settled):
-        if kind.name in beyond:
+        if kind.name in beyond or not covers(kind.problem):
             continue
         solution = solve(kind.problem, gap=GAP)
         true = truly(kind, market)
@@ -53,7 +54,7 @@ def kinds(market: Market, settled: Settled, full: bool) -> tuple[Alternative, ..
         if not served or usd > min(cost * (1 + NEAR), market.budget_usd):
             beyond.add(kind.name)
             continue
-        if have >= had * 0.99:
+        if have > had * LESS:
             continue
         group = kind.name.partition(":")[0]
         if group not in best or (have, usd) < best[group][0]:
@@ -78,6 +79,13 @@ def keeps(market: Market, kind: Kind, solution: ProgramSolution) -> bool:
     costs, seeds = [state.cost for state in kind.pools], HOLD_OUT_SEEDS[:FIRST_SEEDS]
     found = verify(market.scenario, kind.problem, solution, costs, seeds, market.jobs, hours)
     return all(bool((each.attainment.mean(axis=0) >= quantiles).all()) for each in found)
+
+
+def covers(problem: ProgramInput) -> bool:
+    """Whether every class that asks for anything has somebody who may serve it."""
+    able = {c for terms in problem.pools for c in terms.option.classes if np.isfinite(terms.levels[0].load[c])}
+    able |= {c for terms in problem.relays for c in np.flatnonzero(terms.eligible).tolist()}
+    return set(np.flatnonzero(problem.demand.mean_rps.any(axis=1)).tolist()) <= able
 
 
 def candidates(market: Market, settled: Settled) -> Iterator[Kind]:

@@ -78,8 +78,8 @@ def why_tables(plan: Plan) -> tuple[Table, ...]:
 def class_cost_table(plan: Plan, found: Attribution) -> Table:
     """The bill by class and hour, to the cent: rows of all hours sum to the bill, and so do those of classes over the month."""
     bill, demand = bill_of(plan), plan.demand
-    flat = split([cents_of(plan, float(usd)) for usd in found.usd.ravel()], bill.total)
-    cents = np.array(flat).reshape(found.usd.shape)
+    months = split([cents_of(plan, float(usd)) for usd in found.usd.sum(axis=1)], bill.total)
+    cents = np.array([split([cents_of(plan, float(x)) for x in row], month) for row, month in zip(found.usd, months, strict=True)])
     requests = demand.mean_rps * demand.weight_h * HOUR_S
     marginal = found.marginal_usd * 1000 / plan.usd_per_unit
     rows: list[tuple[Value, ...]] = []

@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from optimize.bridge import BillModel, Target, bridge
-from optimize.comparison import Comparison, Json, bill_of_plan, plan_file
+from optimize.comparison import Comparison, Json, bill_of_plan, whole_plan
 from optimize.invoice_file import Invoice, InvoiceRow, read_invoice
-from optimize.saved_plan import read_plan
 
 LISTED = 5
 
@@ -28,7 +27,7 @@ class _Part:
 
 def compare_actual(plan_path: Path, actual: Path) -> Comparison:
     """The plan and the invoice side by side, and the bridge from plan to invoice. Both in the plan's currency."""
-    plan = read_plan(plan_file(plan_path))
+    plan = whole_plan(plan_path)
     planned = bill_of_plan(plan, "plan", plan_path)
     invoice = read_invoice(actual, plan["cost"]["currency"])
     notes: list[str] = []

@@ -55,7 +55,7 @@ def compare_plans(paths: list[Path]) -> Comparison:
     """Two plans or more, side by side; the bridge goes from the first to each other one. InputError unless all have one currency."""
     if len(paths) < 2:
         raise InputError("compare: needs two plans or more, or one plan and --actual FILE; name plan.json files or results folders")
-    plans = [read_plan(plan_file(path)) for path in paths]
+    plans = [whole_plan(path) for path in paths]
     currency = same_currency([(str(path), plan["cost"]["currency"]) for path, plan in zip(paths, plans, strict=True)])
     bills = tuple(bill_of_plan(plan, name, path) for plan, name, path in zip(plans, names_of(paths, plans), paths, strict=True))
     notes = [
@@ -64,6 +64,24 @@ def compare_plans(paths: list[Path]) -> Comparison:
         if "charges" not in p
     ]
     return Comparison(currency, bills, side_by_side(plans, bills), tuple(bridge(bills[0], bill) for bill in bills[1:]), tuple(notes))
+
+
+def whole_plan(path: Path) -> Json:
+    """The plan that `path` means, with every part that a comparison reads; InputError that names the part where one is missing."""
+    plan = read_plan(plan_file(path))
+    try:
+        side_by_side([plan], (bill_of_plan(plan, "", path),))
+        [plan["cost"]["currency"], *((each["relay"], each["model"]) for each in plan["relays"]), *(each["offer"] for each in plan["fleet"])]
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise not_whole(path, error) from None
+    return plan
+
+
+def not_whole(path: Path, error: Exception) -> InputError:
+    """What to do about a file that calls itself a plan and lacks what a plan has."""
+    return InputError(f"{plan_file(path)}: is not a whole plan ({error!r}); make it again with `optimize --out DIR`")
 
 
 def same_currency(given: list[tuple[str, str]]) -> str:
@@ -88,7 +106,7 @@ def bill_of_plan(plan: Json, name: str, path: Path) -> BillModel:
         targets = _targets(plan, max(requests, 1e-9))
         total = float(plan["cost"]["per_month"])
     except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError) as error:
-        raise InputError(f"{plan_file(path)}: is not a whole plan ({error!r}); make it again with `optimize --out DIR`") from None
+        raise not_whole(path, error) from None
     model = BillModel(name, requests, targets, 0.0, total)
     return BillModel(name, requests, targets, total - model.modelled(), total)
 

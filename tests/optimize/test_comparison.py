@@ -215,3 +215,22 @@ def test_bad_plans_are_told_by_name(tmp_path: Path) -> None:
     torn.write_text(json.dumps(euros))
     with pytest.raises(InputError, match=r"is in EUR: make them with the same budget\.currency"):
         compare_plans([folder, torn])
+
+
+@pytest.mark.parametrize(
+    ("part", "value"), [("cost", None), ("cost", {}), ("fleet", "x"), ("fleet", [{}]), ("status", None), ("relays", 3)]
+)
+def test_a_plan_that_lacks_a_part_is_told_and_not_tripped_over(tmp_path: Path, part: str, value: Any) -> None:
+    folder, _ = saved(tmp_path / "a")
+    plan = json.loads((folder / "plan.json").read_text())
+    plan[part] = value
+    if value is None:
+        del plan[part]
+    torn = tmp_path / "torn.json"
+    torn.write_text(json.dumps(plan))
+    with pytest.raises(InputError, match=r"torn\.json: is not a whole plan"):
+        compare_plans([folder, torn])
+    invoice = tmp_path / "invoice.csv"
+    invoice.write_text("model,cost\nr,1\n")
+    with pytest.raises(InputError, match=r"torn\.json: is not a whole plan"):
+        compare_actual(torn, invoice)

@@ -67,7 +67,7 @@ def uncertain(question: Question, texts: Sequence[str], samples: int, where: Whe
     plans = [(load, each) for load, each in zip(loads, planned.outcomes, strict=True) if each is not None and "plan" in each.row]
     usable = different([(load, each) for load, each in plans if each.status in ("met", "missed")])
     if not usable and not planned.interrupted:
-        notes = "; ".join(str(each.row.get("note") or each.status) for each in planned.outcomes if each is not None)
+        notes = "; ".join(dict.fromkeys(str(each.row.get("note") or each.status) for each in planned.outcomes if each is not None))
         raise InputError(f"{scenario.path}: there is no plan at any of these loads: {notes}")
     if planned.interrupted:
         return Answer("uncertain", scenario, (), (risk_table(scenario, [], []),), (), planned.unfinished + samples)

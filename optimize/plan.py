@@ -22,9 +22,11 @@ from optimize.measured import measured_terms
 from optimize.money import cost_lines
 from optimize.program.fluid import fluid_bound_usd
 from optimize.program.gap import gap_parts
+from optimize.quality import quality_of
 from optimize.records import Dropped, Plan, PoolOption
 from optimize.relay_facts import claim_flags, dated_warnings
 from optimize.relay_terms import relay_drops, relay_terms
+from optimize.routing import routing_alternative, saves, with_escalations, without_late
 from optimize.search import Market, Restriction, Settled, Tell, prove, settle, slim_down
 from optimize.store import CapacityStore, default_folder
 from optimize.uncertainty import uncertainty
@@ -64,12 +66,13 @@ def optimize(
         return unverified_plan(scenario, jobs, tell)
     options, dropped = candidates(scenario, demand)
     costs = costs_of(scenario, options)
+    options, relays = with_escalations(scenario, demand, slos, options, costs, relay_terms(scenario, demand, slos))
     market = Market(
         scenario=scenario,
         demand=demand,
         slos=slos,
         states=pool_states(options, costs, demand, slos),
-        relays=relay_terms(scenario, demand, slos),
+        relays=relays,
         budget_usd=budget_usd(scenario),
         store=CapacityStore(cache if cache is not None else default_folder()),
         jobs=jobs,
@@ -152,6 +155,7 @@ def assemble(
     ]
     planned = status in ("met", "missed") and not only_plan
     lines = cost_lines(problem, solution)
+    routed = () if only_plan else routing_alternative(market)
     market.tell(
         f"{market.measured} pools measured on {market.requests_simulated:,} requests, attainment +/- {100 * market.half_width:.2f} points; "
         f"{sum(e.requests for e in evidence):,} requests simulated in verification"
@@ -165,7 +169,7 @@ def assemble(
         lines=lines,
         verification=verification(evidence, HOLD_OUT_SEEDS) if evidence else None,
         fluid_bound_usd=fluid_bound(market),
-        alternatives=() if only_plan else (*alternatives(market), *(kinds(market, settled, full) if planned else ())),
+        alternatives=() if only_plan else (*routed, *alternatives(market), *(kinds(market, settled, full) if planned else ())),
         flips=flips(market, settled, full) if planned else (),
         dropped=dropped,
         binding=binding(market, settled),
@@ -176,6 +180,7 @@ def assemble(
         usd_per_unit=scenario.catalog.fx_usd.get(scenario.budget.currency, 1.0),
         gap_parts=gap_parts(problem, solution, scenario.policy.safety) if planned else None,
         uncertainty=None if only_plan else uncertainty(market, settled, status == "met"),
+        quality=quality_of(scenario, problem, solution, lines, saves(routed, settled)),
         why=None if only_plan else why(market, settled, status, lines, full),
     )
 
@@ -193,7 +198,7 @@ def log_notes(scenario: Scenario) -> list[str]:
 
 def fluid_bound(market: Market) -> float:
     """Lower bound on the cost of any plan under this simulator: every request at its rigorous least load, hosts divisible."""
-    problem = market.problem(Restriction(), market.states)
+    problem = without_late(market.problem(Restriction(), market.states))
     pools = []
     for state, terms in zip(market.states, problem.pools, strict=True):
         if state.cost is None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 import numpy.typing as npt
 
+from optimize.cascades import cascade_of
 from optimize.contract_terms import bought_terms
 from optimize.engine_limits import priorities_of, router_of
 from optimize.pool_probe import pool_of
@@ -49,6 +50,7 @@ def fleet_of(scenario: Scenario, problem: ProgramInput, solution: ProgramSolutio
     targets: list[Pool | RelayEndpoint] = []
     shares: list[Floats] = []
     factors: list[Floats | None] = []
+    models: list[str | None] = []
     pools: list[int] = []
     relays: list[int] = []
     rate = np.maximum(problem.demand.mean_rps[:, t], 1e-300)
@@ -58,6 +60,7 @@ def fleet_of(scenario: Scenario, problem: ProgramInput, solution: ProgramSolutio
             continue
         targets.append(pool_of(terms.option, cost, hosts * terms.option.replicas_per_host, scenario.policy.network_s))
         factors.append(terms.option.token_factors)
+        models.append(terms.option.deployment.model.id if terms.option.deployment else None)
         shares.append(solution.pool_flow[p, :, t] / rate)
         pools.append(p)
     for a, relay_terms in enumerate(problem.relays):
@@ -73,14 +76,16 @@ def fleet_of(scenario: Scenario, problem: ProgramInput, solution: ProgramSolutio
             )
         )
         factors.append(relay_terms.token_factors)
+        models.append(relay_terms.relay.model)
         shares.append(solution.relay_flow[a, :, t] / rate)
         relays.append(a)
     table = np.array(shares).T if shares else np.zeros((len(rate), 0))
+    table, cascade = cascade_of(scenario, models, table) if targets else (table, None)
     total = table.sum(axis=1, keepdims=True)
     full = solution.unserved[:, t] <= 1e-9 * rate
     table = np.where((full[:, None]) & (total > 0), table / np.maximum(total, 1e-300), table)
     per_model, order = fleet_factors(factors, len(rate)), priorities_of(scenario)
-    fleet = Fleet(tuple(targets), table, router_of(scenario), token_factors=per_model, priorities=order)
+    fleet = Fleet(tuple(targets), table, router_of(scenario), token_factors=per_model, priorities=order, cascade=cascade)
     return Hour(t, fleet, tuple(pools), tuple(relays), warmup_keep(problem.demand, t))
 
 
@@ -105,6 +110,7 @@ def without_backlog(requests: Requests, keep: float, seed: int) -> Requests:
 
 def simulate_hour(scenario: Scenario, problem: ProgramInput, hour: Hour, seed: int) -> HourSample:
     """One seed of one hour, warmed up with the end of the hour before (thinned to this hour's rate where that was busier)."""
+    from sim.cascade import first_targets
     from sim.fleet import simulate
     from sim.latency import class_metrics
     from sim.traffic import hour as hour_traffic
@@ -113,6 +119,7 @@ def simulate_hour(scenario: Scenario, problem: ProgramInput, hour: Hour, seed: i
     requests = without_backlog(requests, hour.warmup_keep, seed)
     log = simulate(hour.fleet, requests, seed=seed, event_per_arrival=False).log
     start, end = round(WARMUP_S * PS), round((WARMUP_S + HOUR_S) * PS)
+    sent_to = log.target if hour.fleet.cascade is None else first_targets(hour.fleet, requests, seed)  # who is to blame
     targets, rows = len(hour.fleet.targets), len(problem.slos)
     met, seen = np.zeros((targets + 1, rows), np.int64), np.zeros((targets + 1, rows), np.int64)
     latency = []
@@ -120,7 +127,7 @@ def simulate_hour(scenario: Scenario, problem: ProgramInput, hour: Hour, seed: i
     metrics = {c: class_metrics(log, c, from_ps=start, to_ps=end) for c in {row.class_index for row in problem.slos}}
     for i, row in enumerate(problem.slos):
         samples = metrics[row.class_index][row.metric]
-        by_target = log.target[in_hour & (log.class_id == row.class_index)].astype(np.int64)
+        by_target = sent_to[in_hour & (log.class_id == row.class_index)].astype(np.int64)
         by_target[by_target < 0] = targets
         seen[:, i] = np.bincount(by_target, minlength=targets + 1)
         met[:, i] = np.bincount(by_target, weights=samples <= row.limit_s, minlength=targets + 1)

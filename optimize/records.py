@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from optimize.escalation import Escalation as Escalation
 from optimize.explain.records import Why
+from optimize.quality_records import Quality
 from optimize.uncertainty_records import Uncertainty
 from sim.catalog.records import Offer, Relay
 from sim.engine.deployment import Deployment
@@ -26,20 +28,6 @@ class SloRow:
     metric: str
     quantile: float
     limit_s: float
-
-
-@dataclass(frozen=True)
-class Escalation:
-    """What becomes of requests that this target answers in vain.
-
-    share      [classes] part of those sent here that a stronger model answers again; 0 where none is stronger
-    strongest  [classes] bool, second answers may come from here
-    late       [slo rows] part of what is answered again that misses the promise, first answer and classifier included
-    """
-
-    share: Floats
-    strongest: npt.NDArray[np.bool_]
-    late: Floats
 
 
 @dataclass(frozen=True)
@@ -316,3 +304,4 @@ class Plan:
     gap_parts: GapParts | None = None  # why it costs more than divisible hosts without margin would
     uncertainty: Uncertainty | None = None  # None where nothing was simulated
     why: Why | None = None  # None where nothing was explained
+    quality: Quality | None = None  # None where no class lets more than one model answer, and nothing is routed

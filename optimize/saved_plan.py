@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from optimize.cascades import cascade_of
 from optimize.engine_limits import engine_limits, priorities_of
 from optimize.failover import failovers
 from optimize.token_factors import class_factors, fleet_factors
@@ -67,6 +68,9 @@ def fleet_in(plan: dict[str, Any], scenario: Scenario, t: int, router: str) -> t
     """
     classes = [c.name for c in scenario.request_classes]
     pools, relays, shares = _targets(plan, classes, t)
+    again = max((each.classifier.misroute_share for each in scenario.request_classes if each.classifier), default=0.0)
+    if not (np.isfinite(shares).all() and (shares >= 0).all() and (shares.sum(axis=1) <= 1 + again + 1e-6).all()):
+        raise ValueError("routing shares are not within 0..1")
     named = {relay.id: relay for relay in (*scenario.catalog.relays.values(), *scenario.relays)}
     targets: list[Pool | RelayEndpoint] = []
     models: list[str] = []
@@ -83,8 +87,12 @@ def fleet_in(plan: dict[str, Any], scenario: Scenario, t: int, router: str) -> t
         models.append(named[name].model)
     factors = [class_factors(scenario.request_classes, model) for model in models]
     chains = failovers(scenario, models[: len(pools)], [named[name] for name, _ in relays])
+    shares, cascade = cascade_of(scenario, models, shares)
+    shares = shares / np.maximum(shares.sum(axis=1, keepdims=True), 1.0)
     per_model = fleet_factors(factors, len(classes))
-    return Fleet(tuple(targets), shares, router, failover=chains, token_factors=per_model, priorities=priorities_of(scenario)), calibrated
+    order = priorities_of(scenario)
+    fleet = Fleet(tuple(targets), shares, router, failover=chains, token_factors=per_model, priorities=order, cascade=cascade)
+    return fleet, calibrated
 
 
 def _targets(
@@ -98,10 +106,7 @@ def _targets(
         for target, by_hour in plan["routing"][name].items():
             if target in names:
                 shares[c, names.index(target)] = float(by_hour[t])
-    if not (np.isfinite(shares).all() and (shares >= 0).all() and (shares.sum(axis=1) <= 1 + 1e-6).all()):
-        raise ValueError("routing shares are not within 0..1")
-    totals = np.maximum(shares.sum(axis=1, keepdims=True), 1.0)
-    return pools, relays, shares / totals
+    return pools, relays, shares
 
 
 def _deployment(entry: dict[str, Any], scenario: Scenario) -> Deployment:

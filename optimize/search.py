@@ -8,10 +8,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from optimize.capacity import measure_all
+from optimize.cascades import classifier_prices
 from optimize.contract_terms import boot_terms, spot_terms
 from optimize.fresh_seeds import HOLD_OUT_SEEDS
 from optimize.market import PoolState, known_all
-from optimize.money import plan_cost_usd
+from optimize.money import classifier_usd, plan_cost_usd
 from optimize.program.solve import solve
 from optimize.records import ProgramInput, ProgramSolution, RelayTerms, SloRow
 from optimize.store import CapacityStore
@@ -68,8 +69,9 @@ class Market:
         """The program for what is known now."""
         policy = self.scenario.policy
         kept = [terms for terms in map(restriction.keep_relay, self.relays) if terms is not None]
+        demand, prices = restriction.demand or self.demand, classifier_prices(self.scenario)
         return ProgramInput(
-            demand=restriction.demand or self.demand,
+            demand=demand,
             slos=self.slos,
             pools=tuple(state.terms() for state in pools),
             relays=tuple(kept),
@@ -80,7 +82,9 @@ class Market:
             spot=spot_terms(policy),
             vendor_shares=policy.vendor_shares,
             relay_outage_reserve=policy.relay_outage_reserve,
-            boot=boot_terms(policy, restriction.demand or self.demand),
+            boot=boot_terms(policy, demand),
+            fixed_usd=classifier_usd(demand, prices),
+            classifier_usd=prices,
         )
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from optimize.cascades import cascade_of
 from optimize.engine_limits import engine_limits, priorities_of, router_of
 from optimize.failover import failovers
 from optimize.loads import saturated_load_s
@@ -159,12 +160,15 @@ def build_fleet(scenario: Scenario, pools: list[NamedPool], relays: list[str], r
                 shares[c, k] = 1.0
     totals = shares.sum(axis=1, keepdims=True)
     table = np.divide(shares, totals, out=np.zeros_like(shares), where=totals > 0)
-    spill = () if overflow is None else overflows(scenario, pools, relays, overflow)
     models = [named.deployment.model.id for named in pools] + [known[name].model for name in relays]
+    table, cascade = cascade_of(scenario, models, table, first_only=True)
+    spill = () if overflow is None else overflows(scenario, pools, relays, overflow)
     factors = [class_factors(scenario.request_classes, model) for model in models]
     per_model = fleet_factors(factors, len(scenario.request_classes))
     chains = failovers(scenario, models[: len(pools)], [known[name] for name in relays])
-    return Fleet(tuple(targets), table, router, spill, chains, token_factors=per_model, priorities=priorities_of(scenario)), calibrated
+    order = priorities_of(scenario)
+    fleet = Fleet(tuple(targets), table, router, spill, chains, token_factors=per_model, priorities=order, cascade=cascade)
+    return fleet, calibrated
 
 
 def overflows(scenario: Scenario, pools: list[NamedPool], relays: list[str], outstanding: int) -> tuple[Overflow, ...]:

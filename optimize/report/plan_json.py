@@ -13,6 +13,7 @@ from optimize.report.bill import Bill, cents_of
 from optimize.report.decision_why import why_json
 from optimize.report.finance import Money
 from optimize.report.finance_json import charges_json, finance_json
+from optimize.report.quality import quality_json
 from optimize.report.tables import UNSERVED, flow_table, relay_table, used_pools, used_relays
 from optimize.report.uncertainty import uncertainty_json
 
@@ -49,6 +50,7 @@ def plan_json(plan: Plan, money: Money | None = None) -> Json:
         "relays": _relays(plan, bill),
         "classes": _classes(plan),
         "routing": _routing(plan),
+        "quality": quality_json(plan),
         "alternatives": [
             {
                 "name": other.name,

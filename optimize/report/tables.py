@@ -8,6 +8,7 @@ import numpy as np
 
 from optimize.money import HOUR_S
 from optimize.money.charges import cached_tokens
+from optimize.program.answered import answered_shares
 from optimize.records import Plan
 from optimize.report import columns
 from optimize.report.bill import Bill, bill_of, cents_of
@@ -112,13 +113,14 @@ def relay_table(plan: Plan, bill: Bill) -> Table:
 
 
 def flow_table(plan: Plan) -> Table:
-    """Who serves which class, largest share first; unserved demand is a row of its own."""
+    """Whose answers count in which class, largest share first; unserved demand is a row of its own."""
+    own, remote = answered_shares(plan.program)
     rows: list[tuple[Value, ...]] = []
     month_s = plan.demand.weight_h * HOUR_S
     for c, name in enumerate(plan.program.class_names):
         total = float(plan.demand.mean_rps[c] @ month_s)
-        to = {plan.program.pools[p].option.id: plan.solution.pool_flow[p, c] for p in used_pools(plan)}
-        to |= {plan.program.relays[a].relay.id: plan.solution.relay_flow[a, c] for a in used_relays(plan)}
+        to = {plan.program.pools[p].option.id: plan.solution.pool_flow[p, c] * own[p, c] for p in used_pools(plan)}
+        to |= {plan.program.relays[a].relay.id: plan.solution.relay_flow[a, c] * remote[a, c] for a in used_relays(plan)}
         to[UNSERVED] = plan.solution.unserved[c]
         sent = sorted(((float(flow @ month_s), target) for target, flow in to.items()), key=lambda x: (-x[0], x[1]))
         rows += [(name, target, requests, requests / total) for requests, target in sent if requests > LEAST_SHARE * total]

@@ -13,10 +13,12 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from optimize.program.answered import answered_shares
 from optimize.records import Plan
 from optimize.report import decision_why, grid, tables, uncertainty
 from optimize.report.bill import Bill, bill_of, cents_of
 from optimize.report.finance import Money
+from optimize.report.quality import quality_lines
 from optimize.report.words import STATUS_WORDS, bounds, count, duration, headline, percent, pool_label, promise, seeds_used
 
 WIDTH = 110
@@ -104,6 +106,8 @@ def _verdict(console: Console, plan: Plan, bill: Bill) -> None:
     console.print()
     word = Text(STATUS_WORDS[plan.status], style=STATUS_STYLES.get(plan.status, "bold red"))
     console.print(word + Text("  " + headline(plan, bill)))
+    if plan.quality is not None and plan.quality.verdict and plan.status == "met":
+        console.print(Text(f"met; {plan.quality.verdict}", style="yellow"))
 
 
 def _cost(console: Console, plan: Plan, bill: Bill) -> None:
@@ -124,7 +128,7 @@ def _hours(console: Console, plan: Plan) -> None:
     """Demand, replicas of each pool, and the part that relays take, in every hour."""
     demand = plan.demand
     total = demand.mean_rps.sum(axis=0)
-    relayed = plan.solution.relay_flow.sum(axis=(0, 1))
+    relayed = (plan.solution.relay_flow * answered_shares(plan.program)[1][:, :, None]).sum(axis=(0, 1))
     section(console, "Fleet by hour")
     if grid.days(demand.slices) is not None:
         show(console, Text(" " * LABEL + "".join(f"{hour:>{CELL}}" for hour in range(grid.HOURS)), style="dim"))
@@ -257,6 +261,7 @@ def _lists(console: Console, plan: Plan, bill: Bill) -> None:
     ]
     solver = f"{plan.solution.solver}: {plan.solution.status.replace('_', ' ')}, gap {plan.solution.gap:.2%}"
     for title, lines in (
+        ("Quality of answers", quality_lines(plan, bill)),
         *decision_why.sections(plan, bill),
         ("What binds", list(plan.binding)),
         ("Where the answer flips", flips),

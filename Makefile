@@ -9,7 +9,7 @@ plan: setup
 	$(BIN)/python cli.py optimize scenarios/million_dau.yaml
 
 test: setup lint
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 slow: setup
 	$(BIN)/python -m pytest -m slow

@@ -47,14 +47,14 @@ def count(value: float) -> str:
 def percent(share: float) -> str:
     """A share as a percentage; never rounded up to 100 % or down to 0 %.
 
-    >>> percent(0.9999), percent(0.25), percent(1.0)
-    ('99.99 %', '25.0 %', '100 %')
+    >>> percent(0.9999), percent(0.25), percent(1.0), percent(5e-8)
+    ('99.99 %', '25.0 %', '100 %', '<0.1 %')
     """
     if share in (0.0, 1.0):
         return f"{share * 100:.0f} %"
     if share > 0.999:
         return f"{math.floor(share * 1e4) / 100:.2f} %"
-    return f"{max(share * 100, 0.1):.1f} %"
+    return f"{share * 100:.1f} %" if share >= 0.0005 else "<0.1 %"
 
 
 def promise(metric: str, quantile: float, limit_s: float) -> str:
@@ -100,9 +100,15 @@ def unserved(plan: Plan) -> list[str]:
 
 
 def bounds(plan: Plan, bill: Bill) -> str:
-    """What no plan can undercut, by two arguments, and how far above them this one is."""
+    """What no plan can undercut, by two arguments, and how far above them this one is.
+
+    A plan that leaves requests out may cost less than any that serves them: then only what serving them takes is said.
+    """
     words = []
     model, fluid = cents_of(plan, plan.solution.model_bound_usd), cents_of(plan, plan.fluid_bound_usd)
+    if plan.status in ("over_budget", "infeasible"):
+        told = plan.status == "over_budget" and math.isfinite(fluid)
+        return f"serving every request costs at least {bill.money(fluid)}, whatever the plan (fluid bound)" if told else ""
     for name, bound, what in (("model bound", model, "no plan of this program"), ("fluid bound", fluid, "no plan at all")):
         if not math.isfinite(bound) or bill.total <= 0:
             continue

@@ -21,6 +21,7 @@ from optimize.report.bill import bill_of, split
 from optimize.report.plan_json import NEVER_S, plan_json
 from optimize.report.tables import all_tables
 from optimize.report.terminal import WIDTH, render
+from optimize.report.words import bounds
 from optimize.report.write import write_results
 from tests.optimize.report import plan_fixture
 from tests.shared_data import shared_data
@@ -202,3 +203,10 @@ def test_one_host_of_measured_capacity_is_reported_without_a_model(plan: Plan) -
     said = plan_json(replace(case, solution=served, status="unverified", lines=(plan.lines[0],)))
     assert said["fleet"][0]["model"] is None and said["fleet"][0]["cost_per_month"] == said["cost"]["per_month"] > 11_234
     assert said["classes"][0]["slo"] == [] and said["classes"][0]["promises"]
+
+
+def test_a_plan_that_leaves_requests_out_is_not_set_against_the_cost_of_serving_them() -> None:
+    plan = replace(plan_fixture.plan(), status="over_budget", fluid_bound_usd=9e9)
+    bill = bill_of(plan)
+    assert bounds(plan, bill) == f"serving every request costs at least {bill.money(9e11)}, whatever the plan (fluid bound)"
+    assert bounds(replace(plan, status="infeasible"), bill) == ""

@@ -50,9 +50,11 @@ def with_escalations(
     size, rows = len(models), len(slos)
     share, strongest, late = (np.zeros((size, len(demand.mean_rps))), np.zeros((size, len(demand.mean_rps)), bool), np.zeros((size, rows)))
     for c, each in enumerate(scenario.request_classes):
+        if each.classifier is None or each.classifier.misroute_share <= 0:
+            continue
         serves = np.array([c in option.classes for option in options] + [bool(terms.eligible[c]) for terms in relays], bool)
         weak, top = tiers_of(scenario, models, serves)
-        if each.classifier is None or not weak.any() or each.classifier.misroute_share <= 0:
+        if not weak.any():
             continue
         share[weak, c], strongest[top, c] = each.classifier.misroute_share, True
         late += lateness(scenario, demand, slos, c, options, costs, relays, weak, top)

@@ -46,7 +46,7 @@ class Case:
 
 
 def cases(plan: Json, scenario: Scenario, demand: Demand, hour: int | None = None) -> tuple[list[Case], list[str]]:
-    """Every case that the plan can meet, and what it cannot meet in words."""
+    """Every case that the plan can meet and that can be simulated, and in words why the others are left out."""
     peak = int(np.argmax(demand.mean_rps.sum(axis=0))) if hour is None else hour
     found = [
         Case("as planned", "nothing happens", peak, _fleet(plan, scenario, peak)),
@@ -62,7 +62,10 @@ def cases(plan: Json, scenario: Scenario, demand: Demand, hour: int | None = Non
     lost = [_hour_change(plan, scenario, demand), _relay_out(plan, scenario, demand), _spot_lost(plan, scenario, peak)]
     found += [case for case in lost if isinstance(case, Case)]
     found += _hosts_down(plan, scenario, demand)
-    return found, [case for case in lost if isinstance(case, str)]
+    notes = [case for case in lost if isinstance(case, str)]
+    barred = [case for case in found if case.life is not None and case.fleet.cascade is not None]
+    notes += [f"{case.name}: fleet life is not simulated together with a classifier before the fleet" for case in barred]
+    return [case for case in found if not any(case is each for each in barred)], notes
 
 
 def _fleet(plan: Json, scenario: Scenario, t: int) -> Fleet:

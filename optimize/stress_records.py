@@ -63,7 +63,7 @@ class Hardening:
 
 @dataclass(frozen=True)
 class Stress:
-    """The rows in the order of the cases; `notes` say which cases the plan cannot meet, and why."""
+    """The rows in the order of the cases; `notes` say which cases are left out, and why."""
 
     scenario: Scenario
     rows: tuple[StressRow, ...]

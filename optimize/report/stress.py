@@ -132,7 +132,7 @@ def render_stress(stress: Stress, colour: bool | None = None) -> str:
         section(console, "What planning for it costs, by the program")
         show(console, _hardening(stress))
     if stress.notes:
-        section(console, "Cannot happen to this plan")
+        section(console, "Left out")
         bullets(console, list(stress.notes))
     return output(console)
 

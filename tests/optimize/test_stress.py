@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from optimize import stress_cases
 from optimize.hardening import hardening
 from optimize.plan import optimize
 from optimize.plan_hour import HOUR_S, WARMUP_S
@@ -24,6 +25,7 @@ from optimize.stress import recovery_s, stress
 from optimize.stress_cases import BEGIN_PS, END_PS, NOTICE_S, cases
 from optimize.stress_records import Stress, StressRow
 from sim.fleet import simulate
+from sim.fleet_records import Cascade
 from sim.latency import attainment, class_metrics
 from sim.scenario import load_scenario
 from sim.scenario.records import Scenario
@@ -164,6 +166,16 @@ def test_cases_that_cannot_happen_are_named(tests: dict[bool, Stress]) -> None:
         "largest relay out: the plan uses no relay",
         "spot lost: no spot host runs in the hour with most demand",
     )
+
+
+def test_cases_that_a_classifier_before_the_fleet_rules_out_are_left_out_by_name(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    scenario, plain = load_scenario(file), stress_cases._fleet
+    nothing = np.zeros((1, 1))
+    behind = Cascade(np.zeros(1, np.int64), nothing, nothing)
+    monkeypatch.setattr(stress_cases, "_fleet", lambda *args: replace(plain(*args), cascade=behind))
+    found, notes = cases(own(scenario, [2]), scenario, demand_of(scenario))
+    assert [case.name for case in found] == ["as planned", "demand x1.3", "steps x1.5"]
+    assert "host down: aws.g6e.xlarge: fleet life is not simulated together with a classifier before the fleet" in notes
 
 
 def test_a_host_fails_in_the_hour_in_which_its_pool_has_most_to_do_per_replica(file: Path) -> None:

@@ -15,6 +15,7 @@ from optimize.plan import budget_usd, costs_of
 from optimize.program.solve import solve
 from optimize.records import ProgramInput, ProgramSolution
 from optimize.relay_terms import relay_terms
+from optimize.routing import with_escalations
 from optimize.search import Market, Restriction, Settled, Tell, settle
 from optimize.store import CapacityStore
 from sim.catalog.records import Offer
@@ -62,14 +63,15 @@ class Recourse:
         self.scenario, self.tell = scenario, tell
         demand, slos = demand_of(scenario), slo_rows(scenario)
         hourly = replace(scenario, offers=tuple(offer for offer in scenario.offers if offer.term not in FIXED_TERMS))
-        options, _ = candidates(hourly, demand)
-        self.free = pool_states(options, costs_of(scenario, options), demand, slos)
-        self.held: dict[str, list[PoolState]] = {}
-        for offer in self._held_offers():
-            alone = replace(scenario, offers=(offer,), relays=())
-            mine, _ = candidates(alone, demand)
-            self.held[offer.id.removesuffix(HELD)] = pool_states(mine, costs_of(alone, mine), demand, slos)
-        relays = relay_terms(scenario, demand, slos)
+        free, _ = candidates(hourly, demand)
+        held = [option for offer in self._held_offers() for option in candidates(replace(scenario, offers=(offer,)), demand)[0]]
+        options, costs = (*free, *held), costs_of(scenario, (*free, *held))
+        options, relays = with_escalations(scenario, demand, slos, options, costs, relay_terms(scenario, demand, slos))
+        states = pool_states(options, costs, demand, slos)
+        self.free, self.held = states[: len(free)], dict[str, list[PoolState]]()
+        for state in states[len(free) :]:
+            self.held.setdefault(state.option.offer.id.removesuffix(HELD), []).append(state)
+        self._check_use()
         self.market = Market(scenario, demand, slos, [], relays, budget_usd(scenario), store, jobs, tell)
         self._known: dict[tuple[tuple[tuple[str, int], ...], str, Future], Month] = {}
 
@@ -88,6 +90,17 @@ class Recourse:
         if problems:
             raise InputError(list(dict.fromkeys(problems)))
         return list(found.values())
+
+    def _check_use(self) -> None:
+        """Raises InputError for held offers on which nothing runs that a class accepts."""
+        idle = [
+            f"{self.scenario.path}: commitments.{each.name}.hold.{name}: no model that a class accepts fits on it; hold another offer"
+            for each in self.scenario.commitments
+            for name, _ in each.hold
+            if name not in self.held
+        ]
+        if idle:
+            raise InputError(idle)
 
     def states(self, hold: tuple[tuple[str, int], ...], recourse: str, allowed: set[int]) -> list[PoolState]:
         """Pools that may run: those on held hosts, as many as are held; others by the rule of recourse."""

@@ -14,6 +14,7 @@ from optimize.market import pool_states
 from optimize.money import relay_request_usd
 from optimize.program.solve import solve
 from optimize.records import Flip, LoadLevel, PoolTerms, ProgramInput, RelayTerms
+from optimize.routing import with_escalations
 from optimize.search import Market, Restriction, Settled, settle
 from sim.engine.step_cost import step_cost
 from sim.traffic.columns import Demand
@@ -51,8 +52,9 @@ def uncached(market: Market) -> Market:
     options, _ = candidates(scenario, market.demand)
     deployments = {o.deployment.id: o.deployment for o in options if o.deployment is not None}
     costs = {name: step_cost(each, scenario.catalog.calibration) for name, each in deployments.items()}
-    states = pool_states(options, costs, market.demand, market.slos)
-    return replace(market, scenario=scenario, states=states, relays=[at_full_price(terms, market.demand) for terms in market.relays])
+    dear = [at_full_price(terms, market.demand) for terms in market.relays]
+    options, relays = with_escalations(scenario, market.demand, market.slos, options, costs, dear)
+    return replace(market, scenario=scenario, states=pool_states(options, costs, market.demand, market.slos), relays=relays)
 
 
 def at_full_price(terms: RelayTerms, demand: Demand) -> RelayTerms:

@@ -12,6 +12,7 @@ from optimize.market import known_all, pool_states
 from optimize.money import HOUR_S
 from optimize.records import SloRow
 from optimize.relay_terms import relay_terms
+from optimize.routing import with_escalations
 from optimize.search import Market, Restriction, Settled, settle
 from sim.engine.deployment import StepCost
 
@@ -125,10 +126,12 @@ def relaxed(market: Market, i: int, factor: float) -> Market:
     costs: dict[str, StepCost] = {
         s.option.deployment.id: s.cost for s in market.states if s.option.deployment is not None and s.cost is not None
     }
+    priced = relay_terms(market.scenario, market.demand, slos)
+    options, relays = with_escalations(market.scenario, market.demand, slos, options, costs, priced)
     return replace(
         market,
         slos=slos,
         states=pool_states(options, costs, market.demand, slos),
-        relays=relay_terms(market.scenario, market.demand, slos),
+        relays=relays,
         tell=lambda _: None,
     )

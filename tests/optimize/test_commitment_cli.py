@@ -66,6 +66,7 @@ def test_a_decision_that_leaves_requests_everywhere_exits_with_3(run: Terminal) 
         ("commitments=[{name: a, hold: {nobody: 1}}, {name: b}]", '"nobody" is no offer of the scenario or the catalogue'),
         ("commitments=[{name: a, hold: {l40s-reserved: 0}}, {name: b}]", "0 is too small"),
         ("commitments=[{name: a, hold: {aws.g6e.xlarge.reserved_1y: 2}}, {name: b}]", "its price is only claimed; get a quote"),
+        ("commitments=[{name: a, hold: {aws.g4dn.xlarge: 1}}, {name: b}]", "no model that a class accepts fits on it"),
         ("commitments=[{name: a, recourse: none}, {name: b}]", "write any or relays"),
         ("futures=[{name: a, retired: [gpt-0]}]", '"gpt-0" is sold by no relay'),
         ("futures=[{name: a, users: -1}]", "-1 is negative; write a number above 0"),

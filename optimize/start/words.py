@@ -20,7 +20,7 @@ def render_new(new: NewScenario) -> str:
         off = new.recomputed_usd / new.bill_usd - 1
         lines.append(f"the bill again, from the file at {new.row.id}: {money(new, new.recomputed_usd)} ({off:+.2%} of yours)")
     relays, own = money(new, new.quick.relays_usd), money(new, new.quick.own_usd)
-    lines.append(f"before any simulation: {relays} a month at the cheapest relays; {own} on own GPUs that are always full")
+    lines.append(f"before any simulation: {relays} a month at the cheapest relays; {own} or more on own GPUs (a floor: always full)")
     lines += [line for note in new.notes for line in textwrap.wrap(note, 110, break_on_hyphens=False)]
     if new.filled:
         lines += ["", f"{len(new.filled)} values are filled, marked `# filled:` in the file"]

@@ -161,3 +161,11 @@ def test_a_bill_with_cached_input_bought_more_requests(tmp_path: Path) -> None:
     assert price_row("llama-3.1-70b", CATALOG).usd_per_mtok_cached is not None or all(
         each.gap.path != "bill.cached_share" for each in undiscounted.effects
     )
+
+
+def test_a_large_model_is_not_only_offered_hosts_of_eight_cards(tmp_path: Path) -> None:
+    """Else self-hosting looks four times as dear as it is: one H200 holds a 70B model in 8 bits, with room for requests."""
+    scenario = load_scenario(made(tmp_path, Answers("large", models=("llama-3.3-70b",), bill=5000)).path)
+    weights = CATALOG.models["llama-3.3-70b"].parameters
+    roomy = [each for each in scenario.offers if each.gpus * CATALOG.gpus[each.gpu].memory_bytes > 1.5 * weights]
+    assert min(each.gpus for each in roomy) == 1

@@ -13,6 +13,7 @@ from optimize.contract_terms import boot_terms, spot_terms
 from optimize.fresh_seeds import HOLD_OUT_SEEDS
 from optimize.market import PoolState, known_all
 from optimize.money import classifier_usd, plan_cost_usd
+from optimize.program.answered import own_miss
 from optimize.program.solve import solve
 from optimize.records import ProgramInput, ProgramSolution, RelayTerms, SloRow
 from optimize.store import CapacityStore
@@ -158,8 +159,10 @@ def correct(market: Market, settled: Settled, evidence: Sequence[HourEvidence]) 
     return changed or bool(factors)
 
 
-def _learn_relay(market: Market, name: str, row: int, miss: float) -> bool:
+def _learn_relay(market: Market, name: str, row: int, seen: float) -> bool:
+    """Of what was sent there first the share `seen` missed; what second answers are known to add is not learnt twice."""
     for k, terms in enumerate(market.relays):
+        miss = own_miss(terms.escalation, market.slos[row].class_index, row, seen)
         if terms.relay.id == name and miss > terms.miss[row] + 1e-4:
             worse = terms.miss.copy()
             worse[row] = miss

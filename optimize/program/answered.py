@@ -24,6 +24,19 @@ def miss_over(escalation: Escalation | None, c: int, i: int, miss: float, allowe
     return (1.0 - share) * (miss - allowed) + share * float(escalation.late[i])
 
 
+def own_miss(escalation: Escalation | None, c: int, i: int, seen: float) -> float:
+    """The miss share of answers that count, where `seen` of all that was first sent there missed promise i in the end.
+
+    >>> from optimize.escalation import Escalation as E
+    >>> round(own_miss(E(np.array([0.2]), np.array([False]), np.array([0.5])), 0, 0, 0.18), 9), own_miss(None, 0, 0, 0.18)
+    (0.1, 0.18)
+    """
+    if escalation is None:
+        return seen
+    share = float(escalation.share[c])
+    return max(0.0, seen - share * float(escalation.late[i])) / (1.0 - share)
+
+
 def again_worth(escalation: Escalation | None, c: int, t: int, duals: dict[str, float]) -> float:
     """Dual value of a flow in its row of this family."""
     if escalation is None:

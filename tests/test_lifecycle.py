@@ -219,6 +219,20 @@ def test_a_run_that_is_cut_leaves_waiting_requests_in_flight() -> None:
     assert life.simulation.log.status.tolist() == [Status.IN_FLIGHT, Status.IN_FLIGHT]
 
 
+def test_replicas_that_take_nothing_are_not_there_for_the_router() -> None:
+    """A pool of n of which k serve is a pool of k, to the last picosecond, whatever the router; affinity and priorities included."""
+    for number in range(120):
+        case = caching_case(number) if number % 2 else random_case(number)
+        pools = [replace(pool, replicas=1 + number % 3) for pool in case.fleet.targets if isinstance(pool, Pool)]
+        few = replace(case.fleet, targets=tuple(pools))
+        many = replace(case.fleet, targets=tuple(replace(pool, replicas=pool.replicas + 2) for pool in pools))
+        rules = tuple(PoolRules(k, start=pool.replicas) for k, pool in enumerate(pools))
+        life = simulate_lifecycle(many, Lifecycle(rules), case.requests, 1, case.end_ps).simulation.log
+        plain = simulate(few, case.requests, 1, case.end_ps).log
+        for field in fields(RequestLog):
+            assert np.array_equal(getattr(life, field.name), getattr(plain, field.name)), f"case {number}: {field.name}"
+
+
 @pytest.mark.parametrize("caching", [False, True])
 def test_after_an_outage_a_replica_serves_as_if_all_that_waited_had_come_at_its_end(caching: bool) -> None:
     """The same pool, in which what was open at the loss or came before the repair arrives at the repair: equal to the last picosecond,

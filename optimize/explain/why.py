@@ -11,7 +11,7 @@ from optimize.explain.frontier import frontier
 from optimize.explain.no_plan import no_plan
 from optimize.explain.records import Why
 from optimize.records import CostLine, ProgramInput, ProgramSolution
-from optimize.search import Market, Settled
+from optimize.search import Market, Restriction, Settled
 
 
 def why_given(problem: ProgramInput, solution: ProgramSolution, lines: tuple[CostLine, ...]) -> Why:
@@ -37,6 +37,8 @@ def why(market: Market, settled: Settled, status: str, lines: tuple[CostLine, ..
     free = relaxation(known)
     bound = relaxation(known, problem.budget_usd) if np.isfinite(problem.budget_usd) and settled.unserved else free
     missing = no_plan(market, settled, status, full) if settled.unserved else None
+    if missing is not None:  # pools that this budget does not reach were measured on the way, and more money buys them
+        known = measured_only(market.problem(Restriction(), market.pools(Restriction())))
     least = missing.smallest_budget_usd if missing is not None else solution.cost_usd
     market.tell("what less money would serve, and where pools are narrow")
     return Why(

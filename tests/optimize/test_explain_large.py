@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from optimize.explain.bottleneck import MAX_REQUESTS, few_replicas
+from optimize.plan import optimize
 from sim.catalog.records import Relay, Source
 from sim.engine.deployment import PS
 from sim.fleet_records import Fleet, Pool, RelayEndpoint
+from sim.scenario import load_scenario
 from tests.samples import make_cost, make_pool
 
 SOURCE = Source("made up for this test", "2026-11-30")
@@ -53,3 +56,13 @@ def test_a_pool_of_thousands_is_seen_on_few_replicas_that_are_as_busy() -> None:
 def test_where_only_relays_serve_nothing_is_sent() -> None:
     kept, scale = few_replicas(fleet([4], [[0.0, 0.4]]), 9e11)
     assert scale == 0.0 and not kept.shares.any()
+
+
+def test_more_money_buys_hosts_that_the_budget_does_not_reach(tmp_path: Path) -> None:
+    """One H100 costs more than the budget, three of them less than the relay: between the two, hosts serve more for the money."""
+    given = ["candidates.offers=[nebius.h100]", "traffic.rate_rps=150", "budget.per_month=2000"]
+    scenario = load_scenario(Path(__file__).parents[2] / "scenarios/two_offers.yaml", given)
+    plan = optimize(scenario, jobs=1, tell=lambda _: None, cache=tmp_path)
+    assert plan.status == "over_budget" and plan.why is not None and plan.why.no_plan is not None
+    usd_per_share = plan.solution.cost_usd / (1 - float(plan.solution.unserved[0, 0]) / 150)  # at the relay
+    assert all(point.served_share > 1.2 * point.budget_usd / usd_per_share for point in plan.why.frontier)

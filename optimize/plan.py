@@ -239,7 +239,7 @@ def error_notes(settled: Settled) -> list[str]:
         ]
         if parts:
             kind = f"{deployment.weights.id} on {deployment.gpu.id}"
-            notes.append(f"Simulator error for {kind}, held out: {'; '.join(parts)}. The verdict does not contain it.")
+            notes.append(f"Simulator error for {kind}, held out, over all loads: {'; '.join(parts)}. The verdict does not contain it.")
     return list(dict.fromkeys(notes))
 
 

@@ -219,10 +219,10 @@ def retirement_warnings(relay: Relay, catalog: Catalog, on: date, end: date) -> 
 
 
 def stale_warnings(prices: Sequence[Price]) -> list[str]:
-    """Used prices that are older than 90 days on the day of the book."""
+    """Used prices that are older than 90 days on the day of the book; not those that the user wrote, whose day nobody said."""
     old: dict[str, tuple[int, str]] = {}
     for price in prices:
-        if price.used and price.age_days > STALE_DAYS:
+        if price.used and price.age_days > STALE_DAYS and price.grade != "quote":
             old[price.name] = (price.age_days, price.source.date)
     return [
         f"{name}: its price is of {day}, {days} days before the first month; ask again before signing" for name, (days, day) in old.items()

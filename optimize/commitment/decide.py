@@ -61,8 +61,14 @@ def outcome(recourse: Recourse, stage: Stage, future: Future) -> Outcome:
     rule, hold = stage.commitment.recourse, stage.commitment.hold
     bare = recourse.month((), rule, future)
     beside = recourse.month(hold, rule, future) if hold else bare
-    usd = horizon_usd(stage.held, stage.timing, beside.usd, bare.usd, stage.once_usd, future.gpu_rent)
+    once = stage.once_usd + (recourse.scenario.finance.migration_usd if must_move(recourse, rule, future) else 0.0)
+    usd = horizon_usd(stage.held, stage.timing, beside.usd, bare.usd, once, future.gpu_rent)
     return Outcome(stage.name, future.name, beside.usd, bare.usd, usd, min(bare.served_share, beside.served_share), beside.used())
+
+
+def must_move(recourse: Recourse, rule: str, future: Future) -> bool:
+    """Whether a stage that stays on relays has to move classes to own hosts after all, because no relay serves them any more."""
+    return rule == "relays" and bool(recourse.allowed(future) - recourse.allowed(Future("as today")))
 
 
 def rank(chosen: Sequence[Stage], ahead: Sequence[Future], rows: Sequence[Sequence[Outcome]]) -> tuple[Ranked, ...]:
@@ -118,6 +124,7 @@ def assumptions(scenario: Scenario, ahead: Sequence[Future]) -> tuple[str, ...]:
         f"Costs are sums over {months} months, undiscounted; owned hosts draw full power and are sold at the end at their residual value.",
         "Until held hosts serve (lead time), and while both fleets run, the month without them is paid.",
         "Recourse is planned again in every future, among pools measured today (to about 2 %, one seed); its hours are not simulated.",
+        "Who stays on relays and loses them pays `finance.migration_usd` then.",
         "Recourse rents by the hour and calls relays; offers that are owned or reserved are had by a commitment only.",
         "Longer steps scale what a request occupies; where a TPOT limit binds, a replica loses more than that.",
     )

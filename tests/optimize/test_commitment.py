@@ -215,3 +215,15 @@ def test_the_decision_of_a_million_users_stands_on_the_plan_of_a_million_users()
         assert getattr(base, name) == getattr(more, name), name
     assert [offer.id for offer in more.offers] == [*(offer.id for offer in base.offers), "aws.g6e.xlarge.reserved_1y"]
     assert len(more.commitments) >= 3
+
+
+def test_who_loses_his_relays_pays_the_move_then(small: Scenario, tmp_path: Path) -> None:
+    """Chat on relays only; they retire its model: own hosts after all, and $2,000 of migration, which is not paid as things are today."""
+    apis = replace(
+        small, commitments=(Commitment("apis", recourse="relays"), Commitment("free", once_usd=0.0)), futures=(USUAL[0], USUAL[-1])
+    )
+    found = decide(apis, jobs=1, cache=tmp_path)
+    today, retired = next(each for each in found.ranked if each.stage.name == "apis").outcomes
+    assert today.cost_usd == pytest.approx(24 * today.without_usd)
+    assert retired.cost_usd == pytest.approx(24 * retired.without_usd + 2000)
+    assert not any("deepinfra" in name for name, _ in retired.used)

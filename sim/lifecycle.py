@@ -68,7 +68,7 @@ class _FleetLife:
             totals.append(pool.totals(simulation.end_ps))
             stats[index] = _in_service(stats[index], totals[-1], span_ps * pool.pool.pool.replicas)
         restarts = sum((pool.restarts for pool in self.pools.values()), np.zeros(len(requests), np.int32))
-        events = sorted((event for pool in self.pools.values() for event in pool.events), key=lambda event: event.at_ps)
+        events = sorted((event for pool in self.pools.values() for event in pool.service.events), key=lambda event: event.at_ps)
         return LifeResult(replace(simulation, targets=tuple(stats)), restarts, tuple(totals), tuple(events))
 
 

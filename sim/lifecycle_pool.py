@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable
-from enum import Enum
 from functools import partial
 
 import numpy as np
@@ -16,28 +15,16 @@ from sim.engine.evict import MASK, evict
 from sim.engine.state import PoolState
 from sim.errors import SimulationError
 from sim.fleet_records import Status
-from sim.lifecycle_records import Change, LifeEvent, LifeTotals, PoolRules
+from sim.lifecycle_records import Change, LifeTotals, PoolRules
+from sim.lifecycle_states import SERVING, Service, State
 from sim.run import Offer, Run, plain_offer
 from sim.streams import stream
 
 AFTER_ALL = LATE + 1  # SimPy priority of changes of the fleet: after arrivals and changes of batches at the same instant
 ROUNDED_UP = 1 - 1e-9  # shares that sum to this leave nobody out
-QUEUED = 0  # answer of an offer that found a place outside the pool
-
-
-class State(Enum):
-    """Of a replica. UP takes requests; DRAINING (will go) and NOTICED (will be lost) finish what they have; the others hold nothing."""
-
-    OFF = "off"
-    BOOTING = "booting"
-    UP = "up"
-    DRAINING = "draining"
-    NOTICED = "noticed"
-    DOWN = "down"
-
-
-SERVING = (State.UP, State.DRAINING, State.NOTICED)
+NOBODY = np.zeros(0, np.int64)
 FIRST_TO_GO = (State.BOOTING, State.DOWN, State.NOTICED, State.UP)  # these count as replicas that the pool has
+QUEUED = 0  # answer of an offer that found a place outside the pool
 
 
 class PoolLife:
@@ -54,7 +41,6 @@ class PoolLife:
         self.epochs = [0] * size  # a boot that was scheduled in another epoch of its replica is void
         self.doomed = [0] * size  # number of the notice that a replica is under; 0: none
         self.notices = 0
-        self.since_ps = [0] * size
         for r in range(start, size):
             state.front[layout.OUTSTANDING, r] += MASK
         self.serve: Callable[[int, int], object] = lambda now, i: None
@@ -64,8 +50,7 @@ class PoolLife:
         self.draw = stream(seed, "fleet life", "elsewhere", rules.pool)
         self.limbo = 0  # taken back, not sent again yet
         self.restarts = np.zeros(len(run.requests), np.int32)
-        self.events: list[LifeEvent] = []
-        self.service: list[tuple[int, int]] = []
+        self.service = Service(state, rules.pool)
         self.lost = self.waited = self.failed = 0
         self.changes_left = sum(change.kind == "scale" for change in changes)
         for change in changes:
@@ -134,6 +119,7 @@ class PoolLife:
     # What happens to replicas
 
     def _change(self, change: Change, _: simpy.Event) -> None:
+        self._end_drains()
         if change.kind == "scale":
             self.changes_left -= 1
             self._scale(change.replicas)
@@ -166,6 +152,17 @@ class PoolLife:
                     self._enter(r, State.DRAINING if kind in SERVING else State.OFF)
                     have -= 1
 
+    def _end_drains(self) -> None:
+        """Replicas that have nothing left to drain are OFF; nobody needs to know before something else happens to the pool."""
+        if State.DRAINING not in self.states:
+            return
+        kernel.settle(*self.pool.arrays, int(self.env.now), NOBODY)
+        for r, state in enumerate(self.states):
+            if state is State.DRAINING and self.pool.front[layout.OUTSTANDING, r] == MASK:
+                self._take_back(r)  # nothing but its prefix cache
+                self.doomed[r] = 0
+                self._enter(r, State.OFF)
+
     def _boot(self, r: int, wait_ps: int, state: State = State.BOOTING, taken: int = 0) -> None:
         self._enter(r, state, taken)
         epoch = self.epochs[r]
@@ -190,6 +187,7 @@ class PoolLife:
             self._enter(r, State.NOTICED)
 
         def gone(_: simpy.Event) -> None:
+            self._end_drains()
             if self.doomed[r] == number:
                 self._lose(r)
                 self._settle_waiting()
@@ -238,24 +236,10 @@ class PoolLife:
     def _enter(self, r: int, state: State, taken: int = 0) -> None:
         """Replica r is in `state` from now on."""
         now, before, front = int(self.env.now), self.states[r], self.pool.front
-        if before in SERVING and state not in SERVING:
-            self.service.append((self.since_ps[r], now if taken else self._served_until(r, before, now)))
-        if state in SERVING and before not in SERVING:
-            self.since_ps[r] = now
+        self.service.enter(r, before, state, now, taken)
         front[layout.OUTSTANDING, r] += MASK * ((before is State.UP) - (state is State.UP))
         self.states[r] = state
         self.epochs[r] += 1
-        self.events.append(LifeEvent(now, self.rules.pool, r, state.value, taken))
-
-    def _served_until(self, r: int, state: State, now: int) -> int:
-        """When a replica has ended its service: a drain is over when nothing is left."""
-        idle = self.pool.front[layout.WAKE, r] == layout.NEVER
-        return now if state is not State.DRAINING or not idle else min(now, max(self._drained_ps(r), self.since_ps[r]))
-
-    def _drained_ps(self, r: int) -> int:
-        """The later of the end of its last step and the beginning of its last drain."""
-        begun = max(e.at_ps for e in self.events if e.replica == r and e.state == State.DRAINING.value)
-        return max(int(self.pool.replicas["clock"][r]), begun)
 
     # The end
 
@@ -275,7 +259,5 @@ class PoolLife:
 
     def totals(self, end_ps: int) -> LifeTotals:
         """Totals of the run until `end_ps`, once the pool is closed."""
-        still = [(self.since_ps[r], self._served_until(r, what, end_ps)) for r, what in enumerate(self.states) if what in SERVING]
-        serving_ps = sum(max(0, min(to_ps, end_ps) - from_ps) for from_ps, to_ps in (*self.service, *still))
-        restarts = int(self.restarts.sum())
+        restarts, serving_ps = int(self.restarts.sum()), self.service.until(self.states, end_ps)
         return LifeTotals(self.rules.pool, self.lost, restarts, len(self.diverted), self.waited, self.failed, serving_ps)

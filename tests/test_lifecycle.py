@@ -159,6 +159,12 @@ def test_a_drain_is_called_off_when_the_replica_is_needed_again() -> None:
     assert live([(0, 5, 50), (0, 5, 5), (700, 5, 5)], Change(300, 0, "scale", 2)).simulation.log.replica.tolist() == [0, 1, 1]
 
 
+def test_a_replica_that_has_drained_has_gone_and_boots_when_it_is_needed_again() -> None:
+    life = live([(0, 5, 5), (0, 5, 5)], Change(150, 0, "scale", 1), Change(5000, 0, "scale", 2), boot_ps=1000)
+    assert [(event.at_ps, event.state) for event in life.events] == [(150, "draining"), (5000, "off"), (5000, "booting"), (6000, "up")]
+    assert life.totals[0].serving_ps == 500 + 500
+
+
 def test_a_replica_takes_requests_one_boot_after_it_was_ordered() -> None:
     """The arrival at the instant at which it comes up is routed before that, the next one after it."""
     life = live([(0, 5, 50), (1100, 5, 5), (1101, 5, 5)], Change(100, 0, "scale", 2), start=1, boot_ps=1000)

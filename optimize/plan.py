@@ -26,7 +26,7 @@ from optimize.quality import quality_of
 from optimize.records import Dropped, Plan, PoolOption
 from optimize.relay_facts import claim_flags, dated_warnings
 from optimize.relay_terms import relay_drops, relay_terms
-from optimize.routing import routing_alternative, saves, with_escalations, without_late
+from optimize.routing import routing_alternative, routing_notes, saves, with_escalations, without_late
 from optimize.search import Market, Restriction, Settled, Tell, prove, settle, slim_down
 from optimize.store import CapacityStore, default_folder
 from optimize.uncertainty import uncertainty
@@ -175,7 +175,7 @@ def assemble(
         binding=binding(market, settled),
         demand_band=demand_band(market, settled) if planned else (),
         rounds=market.rounds,
-        assumptions=(*ASSUMPTIONS, *error_notes(settled)),
+        assumptions=(*ASSUMPTIONS, *routing_notes(scenario), *error_notes(settled)),
         warnings=tuple(dict.fromkeys(warnings)),
         usd_per_unit=scenario.catalog.fx_usd.get(scenario.budget.currency, 1.0),
         gap_parts=gap_parts(problem, solution, scenario.policy.safety) if planned else None,

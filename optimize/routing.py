@@ -131,15 +131,25 @@ def without_late(problem: ProgramInput) -> ProgramInput:
     return replace(problem, pools=pools, relays=tuple(replace(terms, escalation=bare(terms.escalation)) for terms in problem.relays))
 
 
-def strongest_only(scenario: Scenario) -> Scenario:
-    """The scenario with each class restricted to the strongest tier that its candidates offer, and no classifier."""
+def served_models(market: Market) -> list[set[str]]:
+    """[classes] models that some pool or relay of the market may answer with."""
+    found: list[set[str]] = [set() for _ in market.scenario.request_classes]
+    for state in market.states:
+        for c in state.option.classes if state.option.deployment else ():
+            found[c].add(state.option.deployment.model.id)  # type: ignore[union-attr]
+    for terms in market.relays:
+        for k in np.flatnonzero(terms.eligible).tolist():
+            found[k].add(terms.relay.model)
+    return found
+
+
+def strongest_only(scenario: Scenario, served: Sequence[set[str]]) -> Scenario:
+    """The scenario with each class restricted to the strongest tier that somebody serves, and no classifier."""
     assert scenario.routing is not None
-    sold = {relay.model for relay in scenario.relays} | (set(scenario.catalog.models) if scenario.offers else set())
     classes = []
-    for each in scenario.request_classes:
-        there = tuple(model for model in each.models if model in sold) or each.models
-        models = each.models if each.kind == "embedding" else scenario.routing.strongest(there)
-        classes.append(replace(each, models=models, classifier=None))
+    for each, there in zip(scenario.request_classes, served, strict=True):
+        models = tuple(model for model in each.models if model in there) or each.models
+        classes.append(replace(each, models=models if each.kind == "embedding" else scenario.routing.strongest(models), classifier=None))
     return replace(scenario, request_classes=tuple(classes), routing=replace(scenario.routing, classifier=None))
 
 
@@ -148,8 +158,9 @@ def market_without_routing(market: Market) -> Market | None:
     scenario = market.scenario
     if scenario.routing is None:
         return None
-    narrow = strongest_only(scenario)
-    if narrow.request_classes == scenario.request_classes:
+    served = served_models(market)
+    narrow = strongest_only(scenario, served)
+    if all(there <= set(each.models) for there, each in zip(served, narrow.request_classes, strict=True)):
         return None
     options, _ = candidates(narrow, market.demand)
     costs = {o.deployment.id: step_cost(o.deployment, narrow.catalog.calibration) for o in options if o.deployment is not None}
@@ -173,6 +184,18 @@ def routing_alternative(market: Market) -> tuple[Alternative, ...]:
 def _note(narrow: Market) -> str:
     named = [(each.name, each.models[:NAMED], len(each.models) > NAMED) for each in narrow.scenario.request_classes]
     return "; ".join(f"{name}: {', '.join(models)}{' ...' if more else ''}" for name, models, more in named)
+
+
+def routing_notes(scenario: Scenario) -> list[str]:
+    """What a routed plan takes for granted, in words."""
+    found = scenario.routing.classifier if scenario.routing else None
+    names = [each.name for each in scenario.request_classes if each.classifier is not None]
+    if scenario.routing is None or found is None or not names:
+        return []
+    return [
+        f"Routing table {scenario.routing.table}; the classifier looks at {', '.join(names)} for ${found.usd_per_request:g} and "
+        f"{found.latency_s:g} s a request; {found.misroute_share:.0%} of what it sends to a weaker model is answered again by the strongest tier."
+    ]
 
 
 def saves(alternatives: Sequence[Alternative], settled: Settled) -> str:

@@ -236,7 +236,7 @@ def test_without_a_stronger_candidate_nobody_is_weaker(scenario: Scenario) -> No
 
 
 def test_strongest_tiers_alone_need_no_classifier(scenario: Scenario) -> None:
-    narrow = strongest_only(scenario)
+    narrow = strongest_only(scenario, [{"llama-3.1-8b", "gpt-4.1"}, {"gpt-4.1"}])
     assert [each.models for each in narrow.request_classes] == [("gpt-4.1",), ("gpt-4.1",)]
     assert classifier_prices(narrow) is None and classifier_prices(scenario) is not None
     fleet_shares, cascade = cascade_of(narrow, ["gpt-4.1"], np.ones((2, 1)))

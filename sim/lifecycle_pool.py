@@ -113,8 +113,9 @@ class PoolLife:
         if not self.waiting or (State.UP not in self.states and self._hopeful()):
             return
         waiting, self.waiting = self.waiting, []
+        enter = self.serve if State.UP in self.states else self._fail
         for i in waiting:
-            self.serve(int(self.env.now), i)
+            enter(int(self.env.now), i)
 
     # What happens to replicas
 

@@ -77,9 +77,20 @@ def parse_fleet(text: str, scenario: Scenario) -> tuple[list[NamedPool], list[st
     problems += [f'--fleet: relay "{name}" is unknown; {hint(name, known)}' for name in relays if name not in known]
     refused = {name: relay_policy_reason(known[name], scenario.policy) for name in relays if name in known}
     problems += [f"--fleet: relay:{name}: {reason}" for name, reason in refused.items() if reason]
+    wanted = wanted_models(scenario)
+    problems += [
+        f"--fleet: relay:{name}: no class of {scenario.name} takes answers of {known[name].model}; they take {', '.join(wanted)}"
+        for name in relays
+        if name in known and known[name].model not in wanted
+    ]
     if problems:
         raise InputError(problems)
     return pools, relays
+
+
+def wanted_models(scenario: Scenario) -> list[str]:
+    """Models that may answer any class."""
+    return sorted({model for request_class in scenario.request_classes for model in request_class.models})
 
 
 def parse_pool(part: str, scenario: Scenario) -> NamedPool:
@@ -113,7 +124,7 @@ def parse_pool(part: str, scenario: Scenario) -> NamedPool:
             raise ValueError(f"{pieces[0]}: {reason}")
     if pieces[0] in offers and tensor_parallel > offers[pieces[0]].gpus:
         raise ValueError(f"tp{tensor_parallel} needs {tensor_parallel} GPUs, {pieces[0]} has {offers[pieces[0]].gpus}")
-    wanted = sorted({model for request_class in scenario.request_classes for model in request_class.models})
+    wanted = wanted_models(scenario)
     if pieces[1] not in wanted:
         raise ValueError(f"no class of {scenario.name} takes answers of {pieces[1]}; they take {', '.join(wanted)}")
     limits = engine_limits(scenario)

@@ -29,7 +29,7 @@ class CommitmentSpec(Keys):
     recourse: Literal["any", "relays"] = term(
         "what may be added later: any candidate, or relays only (own hosts just where no relay may serve)", default="any"
     )
-    once_usd: Amount | None = term("one-off cost; absent: `finance.migration_usd`, or nothing if it holds nothing and stays on relays", "USD")
+    once_usd: Amount | None = term("one-off cost; absent: `finance.migration_usd`, or 0 if it holds nothing and stays on relays", "USD")
     lead_time_months: Amount | None = term("order to first request; absent: as the offer says, else `finance.lead_time_months`", "months")
     overlap_months: Amount | None = term("months in which the old fleet runs beside; absent: `finance.overlap_months`", "months")
 

@@ -164,7 +164,7 @@ def _spot_lost(plan: Json, scenario: Scenario, t: int) -> Case | str:
     rules = tuple(PoolRules(k, notice_ps=round(NOTICE_S * PS), fallback=_elsewhere(plan, scenario, fleet, k)) for k, _ in hit)
     changes = tuple(Change(BEGIN_PS, k, "reclaim", pool.replicas) for k, pool in hit)
     replicas = sum(pool.replicas for _, pool in hit)
-    detail = f"{replicas} spot replicas reclaimed with {NOTICE_S:g} s notice, none comes back in the hour"
+    detail = f"all spot replicas ({replicas}) are reclaimed with {NOTICE_S:g} s notice, none comes back in the hour"
     return Case("spot lost", detail, t, fleet, Lifecycle(rules, changes), sudden=True)
 
 

@@ -31,7 +31,7 @@ class StressRow:
     """One case in one hour, counts over all seeds.
 
     recovery_s  the longest of all promises; None: not in the hour, or nothing happened suddenly
-    restarts    times that a request was taken back from a lost replica;  diverted  requests that found none and went to a relay
+    restarts    times that a request was taken back from a lost replica;  diverted  requests that found none and went to another target
     unanswered  requests that were rejected, failed or timed out
     """
 

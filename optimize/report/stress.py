@@ -162,7 +162,7 @@ def _words(row: StressRow) -> str:
         f"{count:,} {what}"
         for count, what in (
             (row.restarts, "requests taken back and sent again"),
-            (row.diverted, "sent to a relay instead"),
+            (row.diverted, "found no replica and went elsewhere"),
             (row.unanswered, "never answered"),
         )
         if count

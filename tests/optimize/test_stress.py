@@ -141,7 +141,7 @@ def test_a_relay_that_is_out_is_felt_until_it_is_back_unless_another_takes_over(
 def test_spot_hosts_are_reclaimed_after_their_notice_and_take_the_pool_with_them(file: Path) -> None:
     scenario = load_scenario(file)
     found = row(stress(own(scenario, [3], "spot"), scenario, seeds=(5,)), "spot lost")
-    assert "3 spot replicas reclaimed with 120 s notice" in found.detail
+    assert "all spot replicas (3) are reclaimed with 120 s notice" in found.detail
     assert found.recovery_s is None and not found.met
     assert found.attained[0].attainment == 0.0  # under notice nothing new is taken, and nobody else serves
     assert found.unanswered == found.requests

@@ -138,6 +138,7 @@ class Run:
         for server in self.servers:
             if isinstance(server, PoolState):
                 server.stop(end_ps)
+        self.into_pools = []  # they hold this run: a finished one would wait, with all its arrays, for the garbage collector
         log = _log(self.requests, arrival_ps, self.rows, self.targets, self.servers, self._ends())
         for i, attempts in self.attempts_before.items():
             log.attempts[i] += attempts

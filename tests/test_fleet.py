@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from dataclasses import fields, replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +17,7 @@ from sim.engine.state import PoolState, request_rows
 from sim.errors import InputError, SimulationError
 from sim.fleet import probe, simulate
 from sim.fleet_records import Fleet, Overflow, Pool, RelayEndpoint, RequestLog, SimulationResult, Status
+from sim.run import Run
 from tests.samples import make_cost, make_pool, make_requests, random_requests
 
 SOURCE = Source("made up for this test", "2026-11-30")
@@ -185,3 +189,22 @@ def test_a_log_with_an_open_request_after_the_end_is_an_error() -> None:
         laws.check_log(replace(log, status=np.array([Status.IN_FLIGHT], np.int8)), all_ended=True)
     with pytest.raises(SimulationError, match="clock"):
         laws.check_log(replace(log, first_ps=log.first_ps + 10**6), all_ended=True)
+
+
+@pytest.mark.parametrize("event_per_arrival", [True, False])
+def test_finished_run_is_freed_without_the_garbage_collector(event_per_arrival: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[weakref.ref[Run]] = []
+
+    class Watched(Run):
+        def __init__(self, *given: Any) -> None:
+            super().__init__(*given)
+            seen.append(weakref.ref(self))
+
+    monkeypatch.setattr("sim.fleet.Run", Watched)
+    gc.disable()
+    try:
+        fleet = Fleet((real_pool(), ENDPOINT), np.array([[0.5, 0.5]]))
+        simulate(fleet, random_requests(4, 200, gap_ps=30 * MS), 1, event_per_arrival=event_per_arrival)
+        assert [run() for run in seen] == [None]
+    finally:
+        gc.enable()

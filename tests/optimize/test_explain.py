@@ -17,6 +17,7 @@ from optimize.explain.duals import demand_duals, measured_only, relaxation, shad
 from optimize.explain.no_plan import no_plan
 from optimize.explain.records import Why
 from optimize.explain.why import why
+from optimize.kinds import Kind, gpu_types, keeps
 from optimize.market import pool_states, slo_rows
 from optimize.money import cost_lines
 from optimize.plan import budget_usd, costs_of
@@ -263,3 +264,11 @@ def test_fixed_costs_are_charged_by_requests(settled: tuple[Market, Settled]) ->
     lines = [line for line in cost_lines(problem, solution) if line.kind == "fixed"]
     usd = attribution(problem, solution, lines, None).usd
     assert usd.sum(axis=1) == pytest.approx([70.0, 30.0])
+
+
+def test_a_plan_with_room_keeps_its_promises_in_simulation_and_one_without_does_not(settled: tuple[Market, Settled]) -> None:
+    """What `--explain full` asks before it recommends: the plan as it is, and with limits that nobody can keep."""
+    market, plan = settled
+    assert keeps(market, Kind("as it is", plan.problem, plan.pools, gpu_types, ""), plan.solution)
+    hard = replace(plan.problem, slos=tuple(replace(row, limit_s=1e-3) for row in plan.problem.slos))
+    assert not keeps(market, Kind("hard", hard, plan.pools, gpu_types, ""), plan.solution)

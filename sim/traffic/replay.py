@@ -27,6 +27,8 @@ from sim.traffic.synthetic import HOUR_S, HOURS_PER_MONTH
 
 MINUTE_S = 60.0
 JITTER_S = 30.0
+DAY_S = 86_400.0
+LONGEST_S = 366 * DAY_S  # an hour slice for each hour of it
 FEW_MINUTES = 5  # a log with fewer whole minutes says nothing about minute noise
 DEFAULT_MINUTE_NOISE_CV = 0.07
 Longs = npt.NDArray[np.int64]
@@ -72,6 +74,11 @@ def _load(path: Path, key: tuple[int, int], seed: int, classes: tuple[tuple[str,
     last = float(log.arrival_s[-1])
     if n < 2 or last <= 0:
         raise InputError(f"{path}: a replay needs two requests at different times, {n} usable rows do not give a rate")
+    if last > LONGEST_S:
+        raise InputError(
+            f"{path}: its requests span {last / DAY_S:,.0f} days, a replay at most {LONGEST_S / DAY_S:.0f}; "
+            "are its times in milliseconds or nanoseconds? write seconds, or cut the log"
+        )
     span = last * n / (n - 1)  # one mean gap after the last arrival, so that n / span is the rate
     slices = max(1, round(span / HOUR_S))
     peak, noise = minute_peak_and_noise(log.arrival_s, span, slices)

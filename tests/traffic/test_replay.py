@@ -108,6 +108,13 @@ def test_a_log_of_one_request_is_refused(tmp_path: Path) -> None:
         demand(scenario(LogTraffic(path)))
 
 
+def test_times_in_nanoseconds_are_told_and_not_replayed_as_seconds(tmp_path: Path) -> None:
+    log = tmp_path / "ns.csv"
+    log.write_text("arrival_s,input_tokens,output_tokens\n0,5,5\n3.6e12,5,5\n")
+    with pytest.raises(InputError, match=r"span 41,666,667 days.*nanoseconds"):
+        load_replay(scenario(LogTraffic(log)))
+
+
 def test_the_azure_trace_replays_at_its_own_rate() -> None:
     it = scenario(LogTraffic(shared_data("traces/azure_llm_2023_conv.csv.gz")), request_class("all", 1.0))
     numbers = demand(it)

@@ -194,7 +194,7 @@ def routing_notes(scenario: Scenario) -> list[str]:
         return []
     return [
         f"Routing table {scenario.routing.table}; the classifier looks at {', '.join(names)} for ${found.usd_per_request:g} and "
-        f"{found.latency_s:g} s a request; {found.misroute_share:.0%} of what it sends to a weaker model is answered again by the strongest tier."
+        f"{found.latency_s:g} s a request; {found.misroute_share:.0%} of what it sends to a weaker model is answered twice."
     ]
 
 

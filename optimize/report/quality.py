@@ -7,9 +7,15 @@ from typing import Any
 
 from optimize.records import Plan
 from optimize.report.bill import Bill, cents_of
-from optimize.report.words import percent
+from optimize.report.words import STATUS_WORDS, percent
 
 Json = dict[str, Any]
+
+
+def verdict_words(plan: Plan) -> str:
+    """The verdict as a signer reads it: "MET", or "MET; answer quality not evaluated"."""
+    more = plan.quality.verdict if plan.quality is not None and plan.status == "met" else ""
+    return f"{STATUS_WORDS[plan.status]}; {more}" if more else STATUS_WORDS[plan.status]
 
 
 def quality_json(plan: Plan) -> Json | None:

@@ -23,6 +23,7 @@ from optimize.rate_search import run_seed
 from optimize.records import Alternative, Plan
 from optimize.relay_terms import relay_terms
 from optimize.report.plan_json import plan_json
+from optimize.report.quality import verdict_words
 from optimize.report.terminal import render
 from optimize.routing import NO_ROUTING, lateness, saves, strongest_only, with_escalations
 from optimize.saved_plan import fleet_from_plan
@@ -123,7 +124,9 @@ def test_without_evaluations_the_verdict_says_so(plan: Plan) -> None:
     found = quality_of(bare, plan.program, plan.solution, plan.lines)
     assert found is not None and found.verdict == "answer quality not evaluated"
     assert "\nmet; answer quality not evaluated\n" in render(replace(plan, quality=found))
-    assert "not evaluated" not in render(replace(plan, quality=replace(found, verdict="")))
+    assert verdict_words(replace(plan, quality=found)) == "MET; answer quality not evaluated"
+    assert "not evaluated" not in render(replace(plan, quality=replace(found, verdict=""))) and verdict_words(plan) == "MET"
+    assert verdict_words(replace(plan, quality=found, status="missed")) == "MISSED"
 
 
 def test_a_scenario_in_which_every_class_names_one_model_hears_nothing_of_quality(plan: Plan) -> None:

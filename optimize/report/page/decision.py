@@ -12,7 +12,8 @@ from optimize.records import Plan
 from optimize.report.bill import cents_of
 from optimize.report.finance import Money, daily_users
 from optimize.report.page.parts import bullets
-from optimize.report.words import STATUS_WORDS, bounds, count, headline
+from optimize.report.quality import verdict_words
+from optimize.report.words import bounds, count, headline
 
 FLIPS = 3
 SHOWN = 3  # rented pools on the first page
@@ -22,7 +23,7 @@ WARNINGS = 4
 def decision(plan: Plan, money: Money) -> str:
     """The top of the page, alone on its sheet in print."""
     good = " good" if plan.status == "met" else ""
-    verdict = f'<div class="verdict{good}"><b>{STATUS_WORDS[plan.status]}</b> {escape(headline(plan, money.bill))}</div>'
+    verdict = f'<div class="verdict{good}"><b>{escape(verdict_words(plan))}</b> {escape(headline(plan, money.bill))}</div>'
     tiles = [
         _tile("Cost", _cost(plan, money)),
         _tile("If demand is another", band(plan, money)),

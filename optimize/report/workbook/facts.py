@@ -10,7 +10,8 @@ from optimize.report import tables
 from optimize.report.columns import Table, Value
 from optimize.report.finance import Money
 from optimize.report.plan_json import lower_bound
-from optimize.report.words import STATUS_WORDS, headline
+from optimize.report.quality import verdict_words
+from optimize.report.words import headline
 from optimize.report.workbook.lines import CHARGES_SHEET, MONTH
 from optimize.report.workbook.pen import LINE_HEIGHT, Pen, address, place
 from optimize.unitcosts import unit_costs
@@ -29,7 +30,7 @@ def write_summary(pen: Pen, sheet: Any, money: Money) -> None:
     limited = math.isfinite(budget)
     rows: list[tuple[str, Any, str, float | None]] = [
         ("Scenario", plan.scenario.name, "title", None),
-        ("Verdict", STATUS_WORDS[plan.status], "bold", None),
+        ("Verdict", verdict_words(plan), "bold", None),
         ("In words", headline(plan, bill), "wrap", None),
         (f"Cost a month, {bill.currency}", "=cost_per_month", "big", cost),
         (f"Budget a month, {bill.currency}", budget if limited else "none", "money", None),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +21,14 @@ def classifier_prices(scenario: Scenario) -> Floats | None:
     """[classes] USD per request of the classifier; None where there is none."""
     usd = np.array([0.0 if each.classifier is None else each.classifier.usd_per_request for each in scenario.request_classes])
     return usd if usd.any() else None
+
+
+def with_classified(scenario: Scenario, names: Sequence[str] | None) -> Scenario:
+    """The scenario in which only the classes `names` have a classifier; None: as it is written."""
+    if names is None:
+        return scenario
+    classes = tuple(each if each.name in names else replace(each, classifier=None) for each in scenario.request_classes)
+    return replace(scenario, request_classes=classes)
 
 
 def cascade_of(scenario: Scenario, models: Sequence[str | None], sent: Floats, first_only: bool = False) -> tuple[Floats, Cascade | None]:

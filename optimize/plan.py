@@ -26,7 +26,7 @@ from optimize.quality import quality_of
 from optimize.records import Dropped, Plan, PoolOption
 from optimize.relay_facts import claim_flags, dated_warnings
 from optimize.relay_terms import relay_drops, relay_terms
-from optimize.routing import routing_alternative, routing_notes, saves, with_escalations, without_late
+from optimize.routing import routing_alternative, routing_notes, saves, settle_routed, with_escalations, without_late
 from optimize.search import Market, Restriction, Settled, Tell, prove, settle, slim_down
 from optimize.store import CapacityStore, default_folder
 from optimize.uncertainty import uncertainty
@@ -80,7 +80,7 @@ def optimize(
     )
     warm_up(tell)
     tell(f"{len(options)} pools and {len(market.relays)} relays are candidates")
-    settled = settle(market, Restriction())
+    market, settled = settle_routed(market)
     evidence: list[HourEvidence] = []
     status = "infeasible"
     notes: list[str] = []

@@ -26,6 +26,8 @@ from sim.traffic.columns import Demand, Requests
 
 NO_ROUTING = "no routing: each class on its strongest tier"
 DRAWS = 4000
+PAYS = 1e-3
+TRIAL = Restriction("routing", budget_usd=math.inf, gap=0.001, rough=True)
 NAMED = 2  # models of a class in a note
 Bools = npt.NDArray[np.bool_]
 
@@ -143,29 +145,57 @@ def served_models(market: Market) -> list[set[str]]:
     return found
 
 
-def strongest_only(scenario: Scenario, served: Sequence[set[str]]) -> Scenario:
-    """The scenario with each class restricted to the strongest tier that somebody serves, and no classifier."""
+def strongest_only(scenario: Scenario, served: Sequence[set[str]], only: frozenset[int] | None = None) -> Scenario:
+    """The scenario with each class (those of `only`) restricted to the strongest tier that somebody serves, and without classifier."""
     assert scenario.routing is not None
-    classes = []
-    for each, there in zip(scenario.request_classes, served, strict=True):
-        models = tuple(model for model in each.models if model in there) or each.models
-        classes.append(replace(each, models=models if each.kind == "embedding" else scenario.routing.strongest(models), classifier=None))
-    return replace(scenario, request_classes=tuple(classes), routing=replace(scenario.routing, classifier=None))
+    classes = list(scenario.request_classes)
+    for c, each in enumerate(classes):
+        if only is None or c in only:
+            models = tuple(model for model in each.models if model in served[c]) or each.models
+            models = models if each.kind == "embedding" else scenario.routing.strongest(models)
+            classes[c] = replace(each, models=models, classifier=None)
+    return replace(scenario, request_classes=tuple(classes))
+
+
+def market_of(scenario: Scenario, market: Market) -> Market:
+    """`market` for another scenario of the same demand and promises."""
+    options, _ = candidates(scenario, market.demand)
+    costs = {o.deployment.id: step_cost(o.deployment, scenario.catalog.calibration) for o in options if o.deployment is not None}
+    relays = relay_terms(scenario, market.demand, market.slos)
+    options, relays = with_escalations(scenario, market.demand, market.slos, options, costs, relays)
+    return replace(market, scenario=scenario, states=pool_states(options, costs, market.demand, market.slos), relays=relays)
+
+
+def settle_routed(market: Market) -> tuple[Market, Settled]:
+    """The market in which a class has a classifier only where that pays, and its solution.
+
+    A classifier that is on sees every request of its class, in every hour: all or nothing. Classes are tried one after the other on
+    their strongest tier, and stay there where the month is cheaper by a thousandth; greedy, with rough measurements.
+    """
+    routed = [c for c, each in enumerate(market.scenario.request_classes) if each.classifier is not None]
+    best = settle(market, TRIAL, 8) if routed else None
+    for c in routed:
+        assert best is not None
+        name = market.scenario.request_classes[c].name
+        market.tell(f"routing: {name} on its strongest tier, without classifier")
+        trial = market_of(strongest_only(market.scenario, served_models(market), frozenset((c,))), market)
+        settled = settle(trial, TRIAL, 8)
+        if not settled.unserved and (best.unserved or settled.solution.cost_usd < best.solution.cost_usd * (1 - PAYS)):
+            note = f"routing does not pay for {name}: planned on its strongest tier, without classifier"
+            warnings = (*trial.scenario.warnings, note)
+            market, best = replace(trial, scenario=replace(trial.scenario, warnings=warnings)), settled
+    return market, settle(market, Restriction())
 
 
 def market_without_routing(market: Market) -> Market | None:
     """The same market where each class is restricted to its strongest tier; None where that changes nothing."""
-    scenario = market.scenario
-    if scenario.routing is None:
+    if market.scenario.routing is None:
         return None
     served = served_models(market)
-    narrow = strongest_only(scenario, served)
+    narrow = strongest_only(market.scenario, served)
     if all(there <= set(each.models) for there, each in zip(served, narrow.request_classes, strict=True)):
         return None
-    options, _ = candidates(narrow, market.demand)
-    costs = {o.deployment.id: step_cost(o.deployment, narrow.catalog.calibration) for o in options if o.deployment is not None}
-    states, relays = pool_states(options, costs, market.demand, market.slos), relay_terms(narrow, market.demand, market.slos)
-    return replace(market, scenario=narrow, states=states, relays=relays, measured=0, requests_simulated=0, half_width=0.0)
+    return market_of(narrow, replace(market, measured=0, requests_simulated=0, half_width=0.0))
 
 
 def routing_alternative(market: Market) -> tuple[Alternative, ...]:

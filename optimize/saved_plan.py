@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from optimize.cascades import cascade_of
+from optimize.cascades import cascade_of, with_classified
 from optimize.engine_limits import engine_limits, priorities_of
 from optimize.failover import failovers
 from optimize.token_factors import class_factors, fleet_factors
@@ -68,6 +68,7 @@ def fleet_in(plan: dict[str, Any], scenario: Scenario, t: int, router: str) -> t
     """
     classes = [c.name for c in scenario.request_classes]
     pools, relays, shares = _targets(plan, classes, t)
+    scenario = with_classified(scenario, (plan.get("quality") or {}).get("classified"))
     again = max((each.classifier.misroute_share for each in scenario.request_classes if each.classifier), default=0.0)
     if not (np.isfinite(shares).all() and (shares >= 0).all() and (shares.sum(axis=1) <= 1 + again + 1e-6).all()):
         raise ValueError("routing shares are not within 0..1")

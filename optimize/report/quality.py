@@ -26,6 +26,7 @@ def quality_json(plan: Plan) -> Json | None:
     return {
         "verdict": found.verdict,
         "routing": found.routing,
+        "classified": [each.name for each in plan.scenario.request_classes if each.classifier is not None],
         "classes": [
             {
                 "name": each.name,

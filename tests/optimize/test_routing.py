@@ -241,6 +241,8 @@ def test_without_a_stronger_candidate_nobody_is_weaker(scenario: Scenario) -> No
 def test_strongest_tiers_alone_need_no_classifier(scenario: Scenario) -> None:
     narrow = strongest_only(scenario, [{"llama-3.1-8b", "gpt-4.1"}, {"gpt-4.1"}])
     assert [each.models for each in narrow.request_classes] == [("gpt-4.1",), ("gpt-4.1",)]
+    kept = strongest_only(scenario, [{"llama-3.1-8b", "gpt-4.1"}, {"gpt-4.1"}], frozenset((1,)))
+    assert kept.request_classes[0] == scenario.request_classes[0]
     assert classifier_prices(narrow) is None and classifier_prices(scenario) is not None
     fleet_shares, cascade = cascade_of(narrow, ["gpt-4.1"], np.ones((2, 1)))
     assert cascade is None and fleet_shares.shape == (2, 1)
@@ -252,6 +254,19 @@ def test_routing_that_costs_more_than_it_saves_is_said(plan: Plan) -> None:
     assert saves((cheaper,), settled).startswith("costs $100 a month more than each class on its strongest tier")
     assert saves((Alternative(NO_ROUTING, "infeasible", None),), settled).startswith("without it no plan serves everything")
     assert saves((), settled) == ""
+
+
+def test_a_classifier_that_does_not_pay_is_not_planned_and_not_replayed(tmp_path: Path) -> None:
+    """At a cent a look, the strongest tier for everything is cheaper: then nobody pays the classifier, or waits for it."""
+    dear = scenario_at(tmp_path, "routing.classifier.usd_per_request=0.01")
+    plan = optimize(dear, jobs=1, cache=tmp_path / "cache")
+    assert plan.status == "met" and [line.name for line in plan.lines] == ["openai.gpt-4.1"]
+    assert any("routing does not pay for faq" in each for each in plan.warnings)
+    said = plan_json(plan)
+    assert said["quality"]["classified"] == [] and all(each["name"] != NO_ROUTING for each in said["alternatives"])
+    (tmp_path / "plan.json").write_text(json.dumps(said), encoding="utf-8")
+    saved, _ = fleet_from_plan(tmp_path / "plan.json", dear, 0, "least_outstanding")
+    assert saved.cascade is None
 
 
 def test_same_scenario_same_bytes(plan: Plan, said: dict[str, Any], tmp_path: Path) -> None:

@@ -529,9 +529,10 @@ def main() -> None:
     except ServeMixError as error:
         print(error, file=sys.stderr)
         sys.exit(error.exit_code)
-    except KeyboardInterrupt:
-        print("interrupted; measurements made so far are kept in the capacity cache", file=sys.stderr)
-        sys.exit(130)
+    except SystemExit as end:  # Typer turns Ctrl-C into one without a word
+        if isinstance(getattr(end.__context__, "__cause__", None), KeyboardInterrupt):
+            print("interrupted; measurements made so far are kept in the capacity cache", file=sys.stderr)
+        raise
 
 
 if __name__ == "__main__":

@@ -401,3 +401,12 @@ def test_comparing_one_plan_or_a_scenario_is_bad_input(run: Terminal, tmp_path: 
     refused(run("compare", str(tmp_path / "a")), "plan.json")
     refused(run("compare", MELANGE, MELANGE), "melange.yaml", "optimize")
     refused(run("rerun", str(tmp_path)), "manifest.json")
+
+
+def test_ctrl_c_ends_with_130_and_says_what_is_kept(run: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("sim.scenario.load_scenario", interrupted)
+    ran = run("optimize", TWO_OFFERS)
+    assert ran.code == 130 and "measurements made so far are kept" in ran.err

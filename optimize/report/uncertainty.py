@@ -40,7 +40,8 @@ def sentences(found: Uncertainty, money: str | None) -> list[str]:
     words = []
     if found.pools:
         share = percent(found.uncalibrated_share)
-        words.append(f"{share} of the requests rest on step costs that no measurement of that GPU stands behind.")
+        others = "; the errors shown there are those of other GPUs" if found.uncalibrated_share > 0 else ""
+        words.append(f"{share} of the requests rest on step costs that no measurement of that GPU stands behind{others}.")
     if found.relayed_share > 0:
         words.append(f"{percent(found.relayed_share)} rest on relays, at the latency that was reported of them.")
     words += [band_sentence(band) for band in found.bands]

@@ -106,4 +106,5 @@ def test_sentences_name_uncalibrated_shares_and_what_breaks() -> None:
     found = Uncertainty((pool,), 0.4, 0.6, (Band("p90", (0.3, 0.3), ("weekday 14",), ("chat tpot p95 at weekday 14",)),), None, 0.0, None)
     text = " ".join(sentences(found, None))
     assert "40.0 % of the requests rest on step costs that no measurement" in text and "60.0 % rest on relays" in text
+    assert "the errors shown there are those of other GPUs" in text
     assert "(30%)" in text and "misses chat tpot p95 at weekday 14" in text and "--safety 0" in text

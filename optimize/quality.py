@@ -71,10 +71,12 @@ def verdict(scenario: Scenario, classes: Sequence[ClassQuality]) -> str:
     >>> one = ClassQuality("faq", (ModelQuality("a", 1.0),), None, None)
     >>> from types import SimpleNamespace as S
     >>> chat, faq = S(name="chat", models=("a",)), S(name="faq", models=("a", "b"))
-    >>> verdict(S(request_classes=(faq,)), [one]), verdict(S(request_classes=(chat,)), [one])
+    >>> verdict(S(request_classes=(faq,), routing=None), [one]), verdict(S(request_classes=(chat,), routing=None), [one])
     ('answer quality not evaluated', '')
     """
-    choice = {each.name for each in scenario.request_classes if len(each.models) > 1}
+    choice = {each.name for each in scenario.request_classes if len(each.models) > 1} | set(
+        scenario.routing.narrowed if scenario.routing else ()
+    )
     unknown = [each.name for each in classes if each.name in choice and any(row.accepted is None for row in each.models)]
     if not unknown:
         return ""

@@ -148,13 +148,14 @@ def served_models(market: Market) -> list[set[str]]:
 def strongest_only(scenario: Scenario, served: Sequence[set[str]], only: frozenset[int] | None = None) -> Scenario:
     """The scenario with each class (those of `only`) restricted to the strongest tier that somebody serves, and without classifier."""
     assert scenario.routing is not None
-    classes = list(scenario.request_classes)
+    classes, narrowed = list(scenario.request_classes), list(scenario.routing.narrowed)
     for c, each in enumerate(classes):
         if only is None or c in only:
             models = tuple(model for model in each.models if model in served[c]) or each.models
             models = models if each.kind == "embedding" else scenario.routing.strongest(models)
+            narrowed += [each.name] if len(models) < len(each.models) else []
             classes[c] = replace(each, models=models, classifier=None)
-    return replace(scenario, request_classes=tuple(classes))
+    return replace(scenario, request_classes=tuple(classes), routing=replace(scenario.routing, narrowed=tuple(narrowed)))
 
 
 def market_of(scenario: Scenario, market: Market) -> Market:

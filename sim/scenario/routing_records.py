@@ -51,6 +51,7 @@ class Routing:
     ranks: tuple[tuple[str, int], ...]
     classifier: Classifier | None = None
     quality: tuple[QualityRow, ...] = ()
+    narrowed: tuple[str, ...] = ()  # classes that a plan keeps on their strongest tier, of several that were allowed
 
     def rank(self, model: str) -> int | None:
         """Index of the tier of `model`; None for a model that the table lacks."""

@@ -263,6 +263,8 @@ def test_a_classifier_that_does_not_pay_is_not_planned_and_not_replayed(tmp_path
     assert plan.status == "met" and [line.name for line in plan.lines] == ["openai.gpt-4.1"]
     assert any("routing does not pay for faq" in each for each in plan.warnings)
     said = plan_json(plan)
+    bare = quality_of(replace(plan.scenario, routing=replace(plan.scenario.routing, quality=())), plan.program, plan.solution, plan.lines)
+    assert bare is not None and bare.verdict == "answer quality not evaluated"  # several models were allowed all the same
     assert said["quality"]["classified"] == [] and all(each["name"] != NO_ROUTING for each in said["alternatives"])
     (tmp_path / "plan.json").write_text(json.dumps(said), encoding="utf-8")
     saved, _ = fleet_from_plan(tmp_path / "plan.json", dear, 0, "least_outstanding")

@@ -189,7 +189,9 @@ def test_results_folder_holds_the_plan_that_was_printed(first: Ran, run: Termina
     ran = run("optimize", TWO_OFFERS, "--json", "--out", str(tmp_path / "made" / "here"))
     folder = tmp_path / "made" / "here"
     assert json.loads((folder / "plan.json").read_text(encoding="utf-8")) == first.json() == ran.json()
-    assert {each.name for each in folder.iterdir()} == {"plan.json", "report.html", "report.xlsx", "tables"}
+    assert {each.name for each in folder.iterdir()} == {
+        "plan.json", "report.html", "report.xlsx", "tables", "figures", "inputs", "manifest.json"
+    }  # fmt: skip
 
 
 def test_budget_of_zero_is_no_plan_and_says_by_how_much(first: Ran, run: Terminal) -> None:

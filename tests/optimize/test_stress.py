@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import json
 import os
 import subprocess
@@ -13,9 +14,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+import optimize.stress
+import sim.lifecycle_draw
 from optimize import stress_cases
 from optimize.hardening import hardening
-from optimize.plan import optimize
+from optimize.plan import optimize as make_plan
 from optimize.plan_hour import HOUR_S, WARMUP_S
 from optimize.records import Plan
 from optimize.report.plan_json import plan_json
@@ -61,7 +64,7 @@ def plans(file: Path) -> dict[bool, Plan]:
     made = {}
     for spare in (False, True):
         scenario = load_scenario(file, [f"policy.n_plus_one={str(spare).lower()}"])
-        made[spare] = optimize(scenario, jobs=1, only_plan=True, cache=cache)
+        made[spare] = make_plan(scenario, jobs=1, only_plan=True, cache=cache)
     return made
 
 
@@ -247,3 +250,9 @@ def test_the_command_prints_one_object_and_writes_tables(plans: dict[bool, Plan]
     assert len(lines) == 1 + sum(len(case["promises"]) for case in said["cases"])
     wrong = subprocess.run([*base, "--stress"], capture_output=True, text=True, env=os.environ)
     assert wrong.returncode == 2 and wrong.stderr.startswith("--stress: needs --plan")
+
+
+def test_examples_in_docstrings_run() -> None:
+    for module in (optimize.stress, sim.lifecycle_draw):
+        outcome = doctest.testmod(module)
+        assert outcome.attempted > 0 and outcome.failed == 0

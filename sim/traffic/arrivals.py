@@ -54,11 +54,11 @@ def minute_noise(rng: np.random.Generator, minutes: int, cv: float) -> Floats:
 
 
 def check_size(requests: float) -> None:
-    """InputError where so many requests of one class do not fit into the memory of a computer."""
+    """InputError where so many requests do not fit into the memory of a computer."""
     if requests > MAX_ARRIVALS:
         raise InputError(
-            f"traffic: {requests:.3g} requests of one class are too many for one simulation (at most {MAX_ARRIVALS:,.0f}); write fewer "
-            "users or a smaller rate_rps, such as a tenth of the traffic on a tenth of the fleet, the stock and the relays' limits"
+            f"traffic: {requests:.3g} requests are too many for one simulation (at most {MAX_ARRIVALS:,.0f}); write fewer users or a "
+            "smaller rate_rps or scale, such as a tenth of the traffic on a tenth of the fleet, the stock and the relays' limits"
         )
 
 

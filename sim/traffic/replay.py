@@ -19,7 +19,7 @@ import numpy.typing as npt
 from sim.errors import InputError
 from sim.scenario.records import LogTraffic, Scenario
 from sim.streams import stream
-from sim.traffic.arrivals import Part, merge
+from sim.traffic.arrivals import Part, check_size, merge
 from sim.traffic.columns import Demand, Requests
 from sim.traffic.lengths import DEFAULT_TURNS, mean_lengths
 from sim.traffic.readers import ReadLog, read_log
@@ -186,6 +186,7 @@ def replay_hour(
     factor = scenario.traffic.scale * rate_scale
     length = warmup_s + duration_s
     start = slice_index * replay.slice_s - warmup_s
+    check_size(replay.log.kept / replay.span_s * factor * length)
     sessions = int(replay.log.session_id.max()) + 1
     taken: list[tuple[npt.NDArray[np.float64], Longs, Longs]] = []
     for copy in range(int(np.ceil(factor - 1e-12))):

@@ -108,6 +108,11 @@ def test_a_log_of_one_request_is_refused(tmp_path: Path) -> None:
         demand(scenario(LogTraffic(path)))
 
 
+def test_a_scale_that_no_memory_holds_is_told_before_the_copies_are_made(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="too many for one simulation"):
+        hour(scenario(LogTraffic(log_file(tmp_path), scale=1e9)), 0, seed=1)
+
+
 def test_times_in_nanoseconds_are_told_and_not_replayed_as_seconds(tmp_path: Path) -> None:
     log = tmp_path / "ns.csv"
     log.write_text("arrival_s,input_tokens,output_tokens\n0,5,5\n3.6e12,5,5\n")

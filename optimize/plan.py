@@ -105,7 +105,9 @@ def budget_usd(scenario: Scenario) -> float:
 
 
 def proven_status(settled: Settled, evidence: list[HourEvidence]) -> str:
-    """`met` when every promise holds on the pooled hold-out seeds in every simulated hour."""
+    """`met` when every promise holds on the pooled hold-out seeds in every simulated hour; `unverified` where no request came."""
+    if not any(v.requests for e in evidence for v in e.verdicts):
+        return "unverified"
     met = all(v.met for e in evidence for v in e.verdicts)
     return "met" if met and not settled.unserved else "missed"
 

@@ -66,6 +66,9 @@ def promise(metric: str, quantile: float, limit_s: float) -> str:
     return f"{metric.upper()} p{quantile * 100:g} <= {duration(limit_s)}"
 
 
+FEW = 200  # requests over all seeds that a promise should have seen: below, a 95th percentile is a matter of ten requests
+
+
 def seeds_used(proof: Verification) -> str:
     """How many hold-out seeds the hours took: "10", or "4 to 10"."""
     counts = proof.seeds_by_hour or (len(proof.seeds),)
@@ -79,15 +82,17 @@ def headline(plan: Plan, bill: Bill) -> str:
     room = f"{bill.money(abs(over))} {'above' if over > 0 else 'below'} the budget"
     proof = plan.verification
     if plan.status == "met" and proof is not None:
-        return (
-            f"{cost}, {room}. Every promise held in {proof.requests_simulated:,} simulated requests, "
-            f"each hour on {seeds_used(proof)} hold-out seeds."
-        )
+        held = f"Every promise held in {proof.requests_simulated:,} simulated requests, each hour on {seeds_used(proof)} hold-out seeds."
+        fewest = min((v.requests for v in proof.verdicts), default=0)
+        return f"{cost}, {room}. {held}" + (f" One of them was seen by {fewest} requests only: that proves little." if fewest < FEW else "")
     if plan.status == "missed" and proof is not None:
         missed = sum(not v.met for v in proof.verdicts)
         return f"{cost}, {room}, but {missed} of {len(proof.verdicts)} promises are missed in simulation."
     if plan.status == "unverified":
-        return f"{cost}, {room}. Built on capacities that you measured; nothing was simulated."
+        why = "Too few requests come to judge a promise."
+        if proof is None:
+            why = "Built on capacities that you measured; nothing was simulated."
+        return f"{cost}, {room}. {why}"
     served = "; ".join(unserved(plan)) or "not every request can be served"
     what = "no plan fits the budget" if plan.status == "over_budget" else "no plan keeps every promise"
     return f"{what[0].upper()}{what[1:]}. For {cost}: {served}."

@@ -21,7 +21,7 @@ from optimize.report.bill import bill_of, split
 from optimize.report.plan_json import NEVER_S, plan_json
 from optimize.report.tables import all_tables
 from optimize.report.terminal import WIDTH, render
-from optimize.report.words import bounds
+from optimize.report.words import bounds, headline
 from optimize.report.write import write_results
 from tests.optimize.report import plan_fixture
 from tests.shared_data import shared_data
@@ -210,3 +210,13 @@ def test_a_plan_that_leaves_requests_out_is_not_set_against_the_cost_of_serving_
     bill = bill_of(plan)
     assert bounds(plan, bill) == f"serving every request costs at least {bill.money(9e11)}, whatever the plan (fluid bound)"
     assert bounds(replace(plan, status="infeasible"), bill) == ""
+
+
+def test_verdict_that_rests_on_few_requests_says_so() -> None:
+    plan = plan_fixture.plan()
+    assert plan.verification is not None
+    verdicts = (replace(plan.verification.verdicts[0], requests=12), *plan.verification.verdicts[1:])
+    few = replace(plan, verification=replace(plan.verification, verdicts=verdicts))
+    assert "12 requests only" in headline(few, bill_of(few)) and "only" not in headline(plan, bill_of(plan))
+    silent = replace(plan, status="unverified")
+    assert "Too few requests" in headline(silent, bill_of(silent))

@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[2]
 def test_every_scenario_that_we_ship_loads_without_warnings(path: Path) -> None:
     scenario = load_scenario(path)
     warnings = scenario.warnings
-    if path.stem == "route_by_task":  # its routing table names the models: that they count tokens differently, and who is ruled out, is told
+    if path.stem == "route_by_task":  # its routing table names the models; how they differ is told
         warnings = tuple(w for w in warnings if "the same token counts are used" not in w and "rules out" not in w)
     assert scenario.name == path.stem and warnings == ()
     assert sum(each.share for each in scenario.request_classes) == pytest.approx(1)

@@ -120,9 +120,8 @@ def turn_table(conversation: Conversation, output: Tokens, turns_mean: float) ->
 def draw_lengths(request_class: RequestClass, turns_mean: float, n: int, rng: np.random.Generator) -> tuple[Ints, Ints, Ints]:
     """Input, output and prefix tokens of `n` independent requests of a class.
 
-    Conversations: independent rows of the turn table. Approximation: the turns of one conversation do not
-    follow each other inside the hour (see `sim.traffic.sessions`); for open arrivals of many users the law of
-    each request is the same. Request i depends only on the i-th draw of `rng`, so that a longer run starts
+    Conversations: independent rows of the turn table; for turns that follow each other, with the same law of
+    each request, see `sim.traffic.conversations`. Request i depends only on the i-th draw of `rng`, so that a longer run starts
     with the same requests.
     """
     if request_class.conversation is not None:

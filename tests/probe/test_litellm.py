@@ -22,7 +22,7 @@ from sim.probe.summary import summary
 from tests.probe.server import Answer, Server, serving
 from tests.probe.test_probe import QUICK, quiet
 
-LITELLM = os.environ.get("SERVEMIX_LITELLM", "")
+LITELLM = os.path.abspath(os.environ.get("SERVEMIX_LITELLM", ""))  # it is started in a folder of its own
 KEY = "sk-relay-test-0123456789abcdef"
 START_S = 120
 NARROW_RPM = 30

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import stdtrit
 
 from optimize.records import Floats
@@ -14,17 +13,15 @@ HOLD_OUT_SEEDS = tuple(range(9001, 9011))
 RISK = 0.05  # of a fresh week: that any hour misses a promise
 
 
-def speaks_for_fresh_seeds(attainment: Floats, quantiles: Floats, hours_of_week: int) -> npt.NDArray[np.bool_]:
-    """[slo rows] whether a fresh seed would be met, by a one-sided prediction bound of Student's t over the seeds.
+def fresh_seed_bound(attainment: Floats, hours_of_week: int) -> Floats:
+    """[slo rows] attainment that a fresh seed reaches, by a one-sided prediction bound of Student's t over the seeds.
 
-    attainment [seeds, slo rows]. The risk of a whole week (5 %) is divided by its hours (Bonferroni): a bound that speaks for one
-    hour alone is broken somewhere in a week of 48 hours on one seed in five.
+    attainment [seeds, slo rows]; a single seed is taken at its word. The risk of a whole week (5 %) is divided by its hours
+    (Bonferroni): a bound that speaks for one hour alone is broken somewhere in a week of 48 hours on one seed in five.
     """
     n = len(attainment)
     mean = attainment.mean(axis=0)
-    if n == 1:
-        return np.asarray(mean >= quantiles)
-    return np.asarray(mean - deviations(n, hours_of_week) * attainment.std(axis=0, ddof=1) >= quantiles)
+    return np.asarray(mean if n == 1 else mean - deviations(n, hours_of_week) * attainment.std(axis=0, ddof=1))
 
 
 def deviations(seeds: int, hours_of_week: int) -> float:

@@ -9,8 +9,8 @@ import numpy as np
 
 from optimize.fresh_seeds import HOLD_OUT_SEEDS
 from optimize.pilot import pilot_for
+from optimize.program.gap import without_margin
 from optimize.program.solve import solve
-from optimize.records import LoadLevel, PoolTerms
 from optimize.search import Market, Settled
 from optimize.uncertainty_records import Band, PoolError, Uncertainty
 from optimize.verify import hours_to_simulate, verify
@@ -110,12 +110,6 @@ def bands(market: Market, settled: Settled, errors: Sequence[PoolError]) -> tupl
         return ()
     wide = band(market, settled, errors, "p90")
     return (wide,) if wide.met else (band(market, settled, errors, "median"), wide)
-
-
-def without_margin(terms: PoolTerms, safety: float) -> PoolTerms:
-    """`terms` at the capacity that was measured, without the margin."""
-    levels = tuple(LoadLevel(level.load * (1 - safety), level.miss) for level in terms.levels)
-    return replace(terms, levels=levels) if terms.measured else terms
 
 
 def safety_usd(market: Market, settled: Settled) -> float | None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from optimize.fresh_seeds import deviations, speaks_for_fresh_seeds
+from optimize.fresh_seeds import fresh_seed_bound
 from optimize.plan_hour import Hour, HourSample, fleet_of, simulate_hour
 from optimize.records import Floats, ProgramInput, ProgramSolution, SloRow, SloVerdict, Verification
 from sim.engine.deployment import StepCost
@@ -38,15 +38,18 @@ class HourEvidence:
 
     name: str = ""
 
+    @property
+    def bound(self) -> Floats:
+        """[slo rows] attainment that a fresh seed reaches in this hour: see `fresh_seed_bound`."""
+        return fresh_seed_bound(self.attainment, self.hours_of_week)
+
     def holds(self, quantiles: Floats) -> npt.NDArray[np.bool_]:
-        """[slo rows] whether a fresh seed would be met: see `speaks_for_fresh_seeds`."""
-        return speaks_for_fresh_seeds(self.attainment, quantiles, self.hours_of_week)
+        """[slo rows] whether a fresh seed would be met."""
+        return np.asarray(self.bound >= quantiles)
 
     def shortfall(self, quantiles: Floats) -> Floats:
         """[slo rows] how far the bound for a fresh seed is below the promise, in attainment; 0 where it holds."""
-        n = len(self.attainment)
-        spread = deviations(n, self.hours_of_week) * self.attainment.std(axis=0, ddof=1) if n > 1 else 0.0
-        return np.asarray(np.maximum(quantiles - (self.attainment.mean(axis=0) - spread), 0.0))
+        return np.asarray(np.maximum(quantiles - self.bound, 0.0))
 
 
 def hours_to_simulate(problem: ProgramInput, solution: ProgramSolution, limit: int = MAX_HOURS) -> list[int]:
@@ -73,7 +76,7 @@ def attained(samples: Sequence[HourSample]) -> Floats:
 
 def decided(attainment: Floats, quantiles: Floats, hours_of_week: int) -> bool:
     """Whether the seeds so far settle an hour: every promise holds for a fresh seed, or the mean of one is below it."""
-    holds = speaks_for_fresh_seeds(attainment, quantiles, hours_of_week)
+    holds = fresh_seed_bound(attainment, hours_of_week) >= quantiles
     return bool(holds.all() or (attainment.mean(axis=0) < quantiles).any())
 
 

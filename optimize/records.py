@@ -226,6 +226,7 @@ class SloVerdict:
     attainment_ci95: tuple[float, float]
     requests: int
     met: bool
+    distribution: tuple[tuple[float, float], ...] = ()  # (cumulative share, latency in s), see `optimize.latency_ladder`
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from optimize.fresh_seeds import fresh_seed_bound
+from optimize.latency_ladder import latency_ladder
 from optimize.plan_hour import Hour, HourSample, fleet_of, simulate_hour
 from optimize.records import Floats, ProgramInput, ProgramSolution, SloRow, SloVerdict, Verification
 from sim.engine.deployment import StepCost
@@ -119,6 +120,7 @@ def slo_verdict(row: SloRow, hour: str, latency_s: Sequence[npt.NDArray[np.float
         attainment_ci95=answer.attainment_ci95,
         requests=answer.requests,
         met=answer.met,
+        distribution=latency_ladder(latency_s, row.quantile),
     )
 
 

@@ -14,6 +14,7 @@ from optimize.records import Alternative, RelayTerms
 from optimize.search import Market, Restriction, Settled, settle
 
 NO_BUDGET = math.inf
+ROUNDS = 8
 
 
 def relay_only_classes(market: Market) -> set[int]:
@@ -127,17 +128,11 @@ def caveats(settled: Settled) -> str:
     return "; ".join(words)
 
 
-def alternatives(market: Market, rounds: int = 8) -> tuple[Alternative, ...]:
-    """Each restricted plan: measured like the main one, not re-simulated; its budget is ignored, its cost is what it would take."""
-    answer = []
-    for restriction in restrictions(market):
-        market.tell(f"alternative: {restriction.name}")
-        settled = settle(market, restriction, rounds)
-        cost = settled.solution.cost_usd
-        if settled.unserved:
-            answer.append(Alternative(restriction.name, "infeasible", None, unserved_note(market, settled)))
-        elif cost > market.budget_usd:
-            answer.append(Alternative(restriction.name, "over_budget", cost, caveats(settled)))
-        else:
-            answer.append(Alternative(restriction.name, "within_budget", cost, caveats(settled)))
-    return tuple(answer)
+def alternative(restriction: Restriction, market: Market) -> Alternative:
+    """One restricted plan: measured like the main one, not re-simulated; its budget is ignored, its cost is what it would take."""
+    market.tell(f"alternative: {restriction.name}")
+    settled = settle(market, restriction, ROUNDS)
+    cost = settled.solution.cost_usd
+    if settled.unserved:
+        return Alternative(restriction.name, "infeasible", None, unserved_note(market, settled))
+    return Alternative(restriction.name, "over_budget" if cost > market.budget_usd else "within_budget", cost, caveats(settled))

@@ -35,30 +35,46 @@ class Kind:
     unit: str
 
 
-def kinds(market: Market, settled: Settled, full: bool) -> tuple[Alternative, ...]:
-    """Plans within 3 % of `settled` that have less of one thing, the least of each kind, among measured pools.
+def groups(market: Market, settled: Settled) -> list[tuple[Kind, ...]]:
+    """What is tried for this plan, by name: of one name the prices rise."""
+    by_name: dict[str, list[Kind]] = {}
+    for kind in candidates(market, settled):
+        if covers(kind.problem):
+            by_name.setdefault(kind.name, []).append(kind)
+    return [tuple(each) for each in by_name.values()]
+
+
+def near(group: tuple[Kind, ...], cost_usd: float, market: Market) -> list[ProgramSolution]:
+    """The solutions of one name that serve everything within 3 % of `cost_usd`, at true prices.
+
+    A price that costs too much at one factor costs more at the next, so there the group ends.
+    """
+    found = []
+    for kind in group:
+        true, solution = truly(kind, market), solve(kind.problem, gap=GAP)
+        usd = plan_cost_usd(true, solution)
+        served = not (solution.unserved > 1e-6 * np.maximum(true.demand.mean_rps, 1e-12)).any()
+        if not served or usd > min(cost_usd * (1 + NEAR), market.budget_usd):
+            break
+        found.append(replace(solution, cost_usd=usd))
+    return found
+
+
+def least(market: Market, settled: Settled, solved: Sequence[tuple[tuple[Kind, ...], Sequence[ProgramSolution]]], full: bool) -> tuple[
+    Alternative, ...
+]:  # fmt: skip
+    """Of the plans found near `settled`, those that have less of one thing: the least of each kind.
 
     With `full` they are simulated in the hours that bind most, and only those that keep every promise there are recommended.
     """
-    cost = settled.solution.cost_usd
     best: dict[str, tuple[tuple[float, float], Kind, ProgramSolution, float]] = {}
-    beyond: set[str] = set()  # a price that costs too much at one factor costs more at the next
-    for kind in candidates(market, settled):
-        if kind.name in beyond or not covers(kind.problem):
-            continue
-        solution = solve(kind.problem, gap=GAP)
-        true = truly(kind, market)
-        usd = plan_cost_usd(true, solution)
-        have, had = kind.less(true, solution), kind.less(settled.problem, settled.solution)
-        served = not (solution.unserved > 1e-6 * np.maximum(true.demand.mean_rps, 1e-12)).any()
-        if not served or usd > min(cost * (1 + NEAR), market.budget_usd):
-            beyond.add(kind.name)
-            continue
-        if have > had * LESS:
-            continue
-        group = kind.name.partition(":")[0]
-        if group not in best or (have, usd) < best[group][0]:
-            best[group] = ((have, usd), replace(kind, problem=true), replace(solution, cost_usd=usd), had)
+    for group, solutions in solved:
+        for kind, solution in zip(group, solutions, strict=False):
+            true = truly(kind, market)
+            have, had = kind.less(true, solution), kind.less(settled.problem, settled.solution)
+            name, rank = kind.name.partition(":")[0], (have, solution.cost_usd)
+            if have <= had * LESS and (name not in best or rank < best[name][0]):
+                best[name] = (rank, replace(kind, problem=true), solution, had)
     return tuple(_alternative(market, kind, solution, have, had, full) for (have, _), kind, solution, had in best.values())
 
 

@@ -8,14 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
-from optimize.alternatives import alternatives, unserved_note
+from optimize.alternatives import unserved_note
 from optimize.candidates import candidates, offer_drops
 from optimize.explain.binding import binding
-from optimize.explain.demand_band import demand_band
-from optimize.explain.flips import flips
-from optimize.explain.why import why, why_given
+from optimize.explain.why import why_given
 from optimize.fresh_seeds import HOLD_OUT_SEEDS
-from optimize.kinds import kinds
 from optimize.loads import class_loads
 from optimize.market import pool_states, slo_rows
 from optimize.measured import measured_terms
@@ -26,10 +23,10 @@ from optimize.quality import quality_of
 from optimize.records import Dropped, Plan, PoolOption
 from optimize.relay_facts import claim_flags, dated_warnings
 from optimize.relay_terms import relay_drops, relay_terms
-from optimize.routing import routing_alternative, routing_notes, saves, settle_routed, with_escalations, without_late
+from optimize.routing import routing_notes, saves, settle_routed, with_escalations, without_late
 from optimize.search import Market, Restriction, Settled, Tell, prove, settle, slim_down
 from optimize.store import CapacityStore, default_folder
-from optimize.uncertainty import uncertainty
+from optimize.surroundings import surroundings
 from optimize.verify import HourEvidence, untested, verification
 from sim.catalog.records import Catalog
 from sim.engine.deployment import StepCost
@@ -157,11 +154,11 @@ def assemble(
     ]
     planned = status in ("met", "missed") and not only_plan
     lines = cost_lines(problem, solution)
-    routed = () if only_plan else routing_alternative(market)
     market.tell(
         f"{market.measured} pools measured on {market.requests_simulated:,} requests, attainment +/- {100 * market.half_width:.2f} points; "
         f"{sum(e.requests for e in evidence):,} requests simulated in verification"
     )
+    around = None if only_plan else surroundings(market, settled, status, lines, full)
     return Plan(
         scenario=scenario,
         demand=market.demand,
@@ -171,19 +168,19 @@ def assemble(
         lines=lines,
         verification=verification(evidence, HOLD_OUT_SEEDS) if evidence else None,
         fluid_bound_usd=fluid_bound(market),
-        alternatives=() if only_plan else (*routed, *alternatives(market), *(kinds(market, settled, full) if planned else ())),
-        flips=flips(market, settled, full) if planned else (),
+        alternatives=around.alternatives if around else (),
+        flips=around.flips if around else (),
         dropped=dropped,
         binding=binding(market, settled),
-        demand_band=demand_band(market, settled) if planned else (),
+        demand_band=around.demand_band if around else (),
         rounds=market.rounds,
         assumptions=(*ASSUMPTIONS, *routing_notes(scenario), *error_notes(settled)),
         warnings=tuple(dict.fromkeys(warnings)),
         usd_per_unit=scenario.catalog.fx_usd.get(scenario.budget.currency, 1.0),
         gap_parts=gap_parts(problem, solution, scenario.policy.safety) if planned else None,
-        uncertainty=None if only_plan else uncertainty(market, settled, status == "met"),
-        quality=quality_of(scenario, problem, solution, lines, saves(routed, settled)),
-        why=None if only_plan else why(market, settled, status, lines, full),
+        uncertainty=around.uncertainty if around else None,
+        quality=quality_of(scenario, problem, solution, lines, saves(around.routed if around else (), settled)),
+        why=around.why if around else None,
     )
 
 

@@ -122,7 +122,7 @@ def safety_usd(market: Market, settled: Settled) -> float | None:
     return max(0.0, settled.solution.cost_usd - solve(bare).cost_usd)
 
 
-def uncertainty(market: Market, settled: Settled, met: bool) -> Uncertainty:
+def uncertainty(settled: Settled, met: bool, market: Market) -> Uncertainty:
     """All that can be said of the plan `settled`; the error bands only of a plan that is `met` without them."""
     _, by_relay, total = requests_of(settled)
     errors = pool_errors(settled)

@@ -1,4 +1,4 @@
-"""Prices, limits, volumes and hits at which the answer changes kind."""
+"""Prices and limits at which the answer changes kind."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ import math
 from dataclasses import replace
 
 from optimize.explain.binding import relay_need
-from optimize.explain.hit_flip import hit_flip
-from optimize.explain.volume_flip import volume_flips
 from optimize.program.solve import solve
 from optimize.records import Flip, ProgramInput, ProgramSolution
 from optimize.search import Market, Restriction, Settled
@@ -46,8 +44,9 @@ def repriced(problem: ProgramInput, gpu: str, factor: float) -> ProgramInput:
     return replace(problem, pools=tuple(pools))
 
 
-def gpu_price_flip(market: Market, gpu: str) -> Flip | None:
+def gpu_price_flip(gpu: str, market: Market) -> Flip | None:
     """The price of one GPU type at which it loses half of its requests (or enters the plan), by bisection on what has been measured."""
+    market.tell(f"where does the price of {gpu} flip the answer?")
     free = Restriction(f"price of {gpu}", budget_usd=math.inf)
     kept = market.pools(free)
     prices = [s.option.offer.usd_per_hour / s.option.offer.gpus for s in kept if s.option.offer.gpu == gpu]
@@ -72,20 +71,6 @@ def gpu_price_flip(market: Market, gpu: str) -> Flip | None:
     at = today * math.sqrt(low * high)
     verb = f"loses half of its {now:.0%} of requests above" if inside else "enters the plan below"
     return Flip(f"{gpu} price", today, at, f"{gpu} {verb} about ${at:.2f} per GPU-hour (cheapest offer today ${today:.2f})")
-
-
-def flips(market: Market, settled: Settled, full: bool = False) -> tuple[Flip, ...]:
-    """Relay limits, GPU prices and volumes at which the answer changes; with `full` prefix hits too, which takes measurements."""
-    answer = limit_flips(market, settled)
-    for gpu in flip_gpus(settled, market):
-        market.tell(f"where does the price of {gpu} flip the answer?")
-        flip = gpu_price_flip(market, gpu)
-        if flip is not None:
-            answer.append(flip)
-    market.tell("at which volume does the answer flip?")
-    answer += volume_flips(market, settled)
-    hits = hit_flip(market, settled) if full else None
-    return (*answer, hits) if hits is not None else tuple(answer)
 
 
 def flip_gpus(settled: Settled, market: Market) -> list[str]:

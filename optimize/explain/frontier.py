@@ -12,13 +12,10 @@ PARTS = (0.5, 0.75, 0.9)  # of the least cost of serving everything
 GAP = 0.02
 
 
-def frontier(problem: ProgramInput, least_usd: float) -> tuple[FrontierPoint, ...]:
-    """The share of requests that a plan inside parts of `least_usd` serves, as planned; the last point is all of them for all of it."""
+def served_for(part: float, problem: ProgramInput, least_usd: float) -> FrontierPoint:
+    """The share of requests that a plan inside `part` of `least_usd` serves, as planned."""
     demand = problem.demand
     total = max(float((demand.mean_rps @ demand.weight_h).sum()), 1e-12)
-    points = []
-    for part in PARTS:
-        budget = max(least_usd * part, problem.fixed_usd)
-        lost = float((solve(replace(problem, budget_usd=budget), gap=GAP).unserved @ demand.weight_h).sum())
-        points.append(FrontierPoint(budget, max(0.0, 1.0 - lost / total)))
-    return (*points, FrontierPoint(least_usd, 1.0))
+    budget = max(least_usd * part, problem.fixed_usd)
+    lost = float((solve(replace(problem, budget_usd=budget), gap=GAP).unserved @ demand.weight_h).sum())
+    return FrontierPoint(budget, max(0.0, 1.0 - lost / total))

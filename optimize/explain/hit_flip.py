@@ -22,7 +22,7 @@ from sim.traffic.columns import Demand
 STEPS = 5
 
 
-def hit_flip(market: Market, settled: Settled) -> Flip | None:
+def hit_flip(settled: Settled, market: Market) -> Flip | None:
     """The plan where no prompt finds anything cached, at own replicas (`engine.prefix_caching: false`) and at relays alike.
 
     None where prefix caches are off already. Between no hits and today's, loads and prices are interpolated: an approximation, hits

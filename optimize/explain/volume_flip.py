@@ -27,11 +27,12 @@ def own_share_at(problem: ProgramInput, factor: float) -> float:
     return own_share(scaled, solve(scaled, gap=GAP))
 
 
-def volume_flips(market: Market, settled: Settled) -> list[Flip]:
+def volume_flips(settled: Settled, market: Market) -> list[Flip]:
     """Less and more demand at which most requests move to the other side, among all pools measured so far, without a budget.
 
     Nothing where only one side may serve at all.
     """
+    market.tell("at which volume does the answer flip?")
     restriction = Restriction("volume", keep_pool=lambda state: bool(state.points), budget_usd=math.inf)
     problem = market.problem(restriction, market.pools(restriction))
     if not problem.pools or not problem.relays:

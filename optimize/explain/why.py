@@ -7,9 +7,8 @@ import numpy as np
 from optimize.explain.attribution import attribution
 from optimize.explain.bottleneck import bottlenecks, relay_room
 from optimize.explain.duals import demand_duals, measured_only, relaxation, shadows
-from optimize.explain.frontier import frontier
 from optimize.explain.no_plan import no_plan
-from optimize.explain.records import Why
+from optimize.explain.records import NoPlan, Why
 from optimize.records import CostLine, ProgramInput, ProgramSolution
 from optimize.search import Market, Restriction, Settled
 
@@ -26,8 +25,8 @@ def why_given(problem: ProgramInput, solution: ProgramSolution, lines: tuple[Cos
     )
 
 
-def why(market: Market, settled: Settled, status: str, lines: tuple[CostLine, ...], full: bool) -> Why:
-    """Why this plan, or why there is none.
+def why(settled: Settled, status: str, lines: tuple[CostLine, ...], full: bool, market: Market) -> Why:
+    """Why this plan, or why there is none; without its frontier, which `known_and_least` asks for.
 
     Prices are those of the linear relaxation of what was measured; where the budget leaves requests unserved, of the relaxation inside
     it. `full` also relaxes every promise of a large scenario that has no plan.
@@ -36,16 +35,21 @@ def why(market: Market, settled: Settled, status: str, lines: tuple[CostLine, ..
     known = measured_only(problem)
     free = relaxation(known)
     bound = relaxation(known, problem.budget_usd) if np.isfinite(problem.budget_usd) and settled.unserved else free
-    missing = no_plan(market, settled, status, full) if settled.unserved else None
-    if missing is not None:  # pools that this budget does not reach were measured on the way, and more money buys them
-        known = measured_only(market.problem(Restriction(), market.pools(Restriction())))
-    least = missing.smallest_budget_usd if missing is not None else solution.cost_usd
-    market.tell("what less money would serve, and where pools are narrow")
+    market.tell("where pools are narrow")
     return Why(
         shadows=shadows(bound, solution),
         attribution=attribution(problem, solution, lines, demand_duals(bound)),
         bottlenecks=bottlenecks(market, settled),
-        no_plan=missing,
-        frontier=frontier(known, least) if least is not None else (),
+        no_plan=no_plan(market, settled, status, full) if settled.unserved else None,
         notes=relay_room(problem, solution),
     )
+
+
+def known_and_least(market: Market, settled: Settled, missing: NoPlan | None) -> tuple[ProgramInput, float | None]:
+    """The program of what was measured, and the least cost of serving everything with it; None where nothing serves everything.
+
+    Where there is no plan, pools that this budget does not reach were measured on the way, and more money buys them.
+    """
+    if missing is None:
+        return measured_only(settled.problem), settled.solution.cost_usd
+    return measured_only(market.problem(Restriction(), market.pools(Restriction()))), missing.smallest_budget_usd

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,9 +13,10 @@ from optimize.candidates import candidates
 from optimize.explain.attribution import attribution, pool_keys
 from optimize.explain.bottleneck import KV_MEMORY, SEQUENCES, Point, narrowest, parts_of
 from optimize.explain.duals import demand_duals, measured_only, relaxation, shadows
+from optimize.explain.frontier import served_for
 from optimize.explain.no_plan import no_plan
 from optimize.explain.records import Why
-from optimize.explain.why import why
+from optimize.explain.why import known_and_least, why
 from optimize.kinds import Kind, gpu_types, keeps
 from optimize.market import pool_states, slo_rows
 from optimize.money import cost_lines
@@ -248,14 +248,19 @@ def test_full_memory_and_full_batches_are_named_before_parts_of_the_step(stats: 
 
 def test_where_a_pool_is_narrow_is_said_for_each_pool_that_runs(settled: tuple[Market, Settled]) -> None:
     market, plan = settled
-    found: Why = why(market, plan, "met", cost_lines(plan.problem, plan.solution), full=False)
+    found: Why = why(plan, "met", cost_lines(plan.problem, plan.solution), False, market)
     running = [t.option.id for p, t in enumerate(plan.problem.pools) if plan.solution.hosts[p].any()]
     assert [each.pool for each in found.bottlenecks] == running
     for each in found.bottlenecks:
         assert sum(each.parts.values()) == pytest.approx(1.0)
         assert 0 < each.busy_share <= 1 and each.sequences < each.sequences_limit
-    shares: Sequence[float] = [point.served_share for point in found.frontier]
-    assert shares == sorted(shares) and shares[-1] == 1.0
+
+
+def test_more_money_serves_more_and_all_of_it_everything(settled: tuple[Market, Settled]) -> None:
+    known, cost_usd = known_and_least(*settled, None)
+    assert cost_usd == settled[1].solution.cost_usd
+    shares = [served_for(part, known, cost_usd).served_share for part in (0.5, 0.75, 1.0)]
+    assert shares == sorted(shares) and shares[0] < 1.0 and shares[-1] == pytest.approx(1.0)
 
 
 def test_fixed_costs_are_charged_by_requests(settled: tuple[Market, Settled]) -> None:

@@ -11,7 +11,7 @@ import pytest
 from optimize.explain.hit_flip import at_full_price, between, crossing, hit_flip
 from optimize.explain.volume_flip import volume_flips
 from optimize.money import relay_request_usd
-from optimize.records import LoadLevel, ProgramInput
+from optimize.records import Flip, LoadLevel, ProgramInput
 from optimize.search import Market, Settled
 from sim.scenario import load_scenario
 from sim.scenario.records import Scenario
@@ -33,22 +33,27 @@ def one_host(scenario: Scenario, rate_rps: float, call_usd: float | None) -> tup
     return plan(scenario, rate_rps, [host], call_usd)
 
 
+def flips_at(found: tuple[Market, Settled]) -> list[Flip]:
+    market, settled = found
+    return volume_flips(settled, market)
+
+
 def test_the_volume_at_which_a_host_pays_is_found(scenario: Scenario) -> None:
     """Relay: $0.36 an hour per request/s. The host pays from 1 / 0.36 = 2.78 requests/s on: 2.78 times today's one."""
-    (flip,) = volume_flips(*one_host(scenario, 1.0, 1e-4))
+    (flip,) = flips_at(one_host(scenario, 1.0, 1e-4))
     assert flip.flips_at == pytest.approx(1 / 0.36, rel=0.15)
     assert "volume: above about" in flip.sentence and "go to own GPUs" in flip.sentence
 
 
 def test_less_volume_flips_the_other_way(scenario: Scenario) -> None:
-    (flip,) = volume_flips(*one_host(scenario, 8.0, 1e-4))
+    (flip,) = flips_at(one_host(scenario, 8.0, 1e-4))
     assert flip.flips_at == pytest.approx(1 / 0.36 / 8, rel=0.15) and "below about" in flip.sentence
 
 
 def test_an_answer_that_stays_is_said_and_one_side_alone_is_not(scenario: Scenario) -> None:
-    (flip,) = volume_flips(*one_host(scenario, 1.0, 1e-8))
+    (flip,) = flips_at(one_host(scenario, 1.0, 1e-8))
     assert flip.flips_at is None and "most requests go to relays" in flip.sentence
-    assert volume_flips(*one_host(scenario, 1.0, None)) == []
+    assert flips_at(one_host(scenario, 1.0, None)) == []
 
 
 def hits(scenario: Scenario) -> tuple[ProgramInput, ProgramInput]:
@@ -86,4 +91,5 @@ def test_a_relay_without_hits_bills_all_input_at_the_full_price(scenario: Scenar
 
 
 def test_where_nothing_is_cached_there_is_nothing_to_flip(scenario: Scenario) -> None:
-    assert hit_flip(*one_host(scenario, 1.0, 1e-4)) is None
+    market, settled = one_host(scenario, 1.0, 1e-4)
+    assert hit_flip(settled, market) is None

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from optimize import kinds as module
-from optimize.capacity import OperatingPoint
-from optimize.kinds import kinds
+from optimize.kinds import groups, least, near
 from optimize.market import PoolState, slo_rows
+from optimize.pool_probe import OperatingPoint
 from optimize.program.solve import solve
-from optimize.records import LoadLevel, PoolOption, PoolTerms, RelayTerms
+from optimize.records import Alternative, LoadLevel, PoolOption, PoolTerms, RelayTerms
 from optimize.search import Market, Restriction, Settled
 from optimize.store import CapacityStore
 from sim.catalog.loader import load_catalog
@@ -50,6 +50,12 @@ def plan(scenario: Scenario, rate_rps: float, pools: list[PoolState], call_usd: 
     market = Market(scenario, demand, slos, pools, relays, 1e6, CapacityStore(None), 1, lambda _: None)
     problem = market.problem(Restriction(), pools)
     return market, Settled(problem, solve(problem), tuple(pools))
+
+
+def kinds(market: Market, settled: Settled, full: bool) -> tuple[Alternative, ...]:
+    """What a report shows: every group asked, the least of each kind."""
+    solved = [(group, near(group, settled.solution.cost_usd, market)) for group in groups(market, settled)]
+    return least(market, settled, solved, full)
 
 
 def test_one_gpu_type_that_costs_little_more_is_shown(scenario: Scenario) -> None:

@@ -7,6 +7,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 
+from optimize.claims import once
 from optimize.engine_limits import router_of
 from optimize.pool_probe import OperatingPoint, Probe
 from optimize.rate_search import measure, search_settings
@@ -57,20 +58,25 @@ def traffic_content(scenario: Scenario) -> dict[str, object]:
 
 
 def measure_all(scenario: Scenario, probes: Sequence[Probe], store: CapacityStore, jobs: int) -> list[OperatingPoint]:
-    """Operating points of all probes, from the store where it has them, else measured in parallel and stored."""
-    keys = [probe_key(scenario, p) for p in probes]
-    known = {key: value for key in keys if (value := store.get(key)) is not None}
-    todo = [(key, p) for key, p in zip(keys, probes, strict=True) if key not in known]
-    todo = list(dict(todo).items())
-    if todo:
-        from joblib import Parallel, delayed
+    """Operating points of all probes, from the store where it has them, else measured in parallel and stored.
 
-        lean = replace(scenario, warnings=())
-        if len(todo) >= jobs:
-            points = Parallel(n_jobs=jobs)(delayed(measure)(lean, p) for _, p in todo)
-        else:
-            points = [measure(lean, p, jobs) for _, p in todo]
-        for (key, _), point in zip(todo, points, strict=True):
-            known[key] = asdict(point)
-            store.put(key, known[key])
+    What another process is measuring at the moment is awaited; several processes that ask the same share the work out, probe by probe.
+    """
+    keys = [probe_key(scenario, p) for p in probes]
+    asked = dict(zip(keys, probes, strict=True))
+
+    def values(some: list[str]) -> list[dict[str, object]]:
+        return [asdict(point) for point in measured(scenario, [asked[key] for key in some], jobs)]
+
+    known = once(store, keys, values, at_once=1 if jobs == 1 else len(keys))
     return [OperatingPoint(**{**known[key], "miss": tuple(known[key]["miss"])}) for key in keys]
+
+
+def measured(scenario: Scenario, probes: Sequence[Probe], jobs: int) -> list[OperatingPoint]:
+    """Operating points of all probes, measured in `jobs` processes."""
+    from joblib import Parallel, delayed
+
+    lean = replace(scenario, warnings=())
+    if len(probes) >= jobs:
+        return list(Parallel(n_jobs=jobs)(delayed(measure)(lean, p) for p in probes))
+    return [measure(lean, p, jobs) for p in probes]

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import get_type_hints
 
+from sim.catalog.price_terms import LongPrompt, OffPeak
 from sim.catalog.records import CalibrationRow, Gpu, Model, Offer, Relay, Source, Tokenizer, WeightFormat
 
 FIELD = re.compile(r"^    (\w+): [^#]*?(?:  # (.*))?$")
@@ -18,6 +19,8 @@ TABLES: tuple[tuple[str, str, type], ...] = (
     ("formats", "weight_formats.yaml", WeightFormat),
     ("offers", "offers.yaml", Offer),
     ("relays", "relays.yaml", Relay),
+    ("long prompts of a relay", "relays.yaml", LongPrompt),
+    ("off-peak hours of a relay", "relays.yaml", OffPeak),
     ("tokenizers", "tokenizers.yaml", Tokenizer),
     ("step costs", "calibration.yaml", CalibrationRow),
     ("source of a row", "every file", Source),
@@ -95,6 +98,10 @@ def kind_of(hint: str) -> str:
         return f"numbers by name{optional}"
     if "tuple[str" in hint:
         return f"names{optional}"
+    if "tuple[sim." in hint:
+        return f"mappings{optional}"
+    if "price_terms." in hint:
+        return f"mapping{optional}"
     if "records." in hint:
         return ("source" if "Source" in hint else "mapping") + optional
     for key, word in (("bool", "true or false"), ("int", "whole number"), ("float", "number"), ("str", "text")):

@@ -9,9 +9,11 @@ import re
 from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 from functools import cache
+from itertools import pairwise
 from types import NoneType, UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
+from sim.catalog.price_terms import LongPrompt, OffPeak, span_h
 from sim.catalog.records import CalibrationRow, Gpu, Model, Offer, Relay, Source, Tokenizer, WeightFormat
 
 Say = Callable[[str, str], None]  # (key, what is wrong and what would be right)
@@ -33,12 +35,14 @@ POSITIVE: dict[type, tuple[str, ...]] = {
     Offer: ("gpus",),
     Relay: (
         *("ttft_p50_s", "tokens_per_s", "rpm", "tpm", "max_context", "credit_per_unit"),
-        *("unit_usd_per_hour", "unit_tokens_per_minute", "unit_output_weight", "unit_minimum"),
+        *("unit_usd_per_hour", "unit_tokens_per_minute", "unit_output_weight", "unit_minimum", "batch_window_h"),
     ),
+    LongPrompt: ("above_tokens",),
 }
 SHARES: dict[type, tuple[str, ...]] = {
     Offer: ("spot_availability",),
     Relay: ("error_share",),
+    OffPeak: ("factor",),
 }
 CHOICES: dict[type, dict[str, tuple[str, ...]]] = {
     Gpu: {"link": ("nvlink", "pcie", "none")},
@@ -121,6 +125,8 @@ def _value(kind: Any, value: Any, say: Say, key: str) -> Any:
     if kind in (int, float):
         return _number(kind, value, say, key)
     if get_origin(kind) is tuple:
+        if dataclasses.is_dataclass(get_args(kind)[0]):
+            return _records(get_args(kind)[0], value, say, key)
         if isinstance(value, list) and all(isinstance(v, str) for v in value):
             return tuple(value)
         say(key, f"{value!r} is not a list of names; write [us, eu]")
@@ -131,6 +137,14 @@ def _value(kind: Any, value: Any, say: Say, key: str) -> Any:
         return value
     say(key, f"{value!r} is not {'a text; quote it' if kind is str else 'true or false'}")
     return None
+
+
+def _records(record: type, value: Any, say: Say, key: str) -> tuple[Any, ...] | None:
+    if not isinstance(value, list):
+        say(key, f"{value!r} is not a list of mappings")
+        return None
+    rows = tuple(record_of(record, each, say, f"{key}.{index}.") for index, each in enumerate(value))
+    return None if None in rows else rows
 
 
 def _numbers(value: Any, say: Say, key: str) -> dict[str, float] | None:
@@ -178,6 +192,15 @@ def _bounds(record: type, values: dict[str, Any], say: Say, prefix: str) -> Iter
             right = "2026-11-30" if whole else "2026-11"
             say(f"{prefix}{key}", f"{value!r} is not an ISO date; write {right}")
             yield key
+    for span in values.get("hours_utc") or () if record is OffPeak else ():
+        try:
+            span_h(span)
+        except ValueError as error:
+            say(f"{prefix}hours_utc", str(error))
+            yield "hours_utc"
+    if record is Relay and any(a.above_tokens >= b.above_tokens for a, b in pairwise(values.get("long_prompts") or ())):
+        say(f"{prefix}long_prompts", "above_tokens must rise from tier to tier")
+        yield "long_prompts"
     if record is Source and not str(values.get("title") or "x").strip():
         say(f"{prefix}title", "empty; name what a reader can find")
         yield "title"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from sim.catalog.price_terms import LongPrompt, OffPeak
 from sim.catalog.relay_records import Outages, RelayLatency, RetryPolicy
 
 
@@ -134,8 +135,11 @@ class Relay:
     next_usd_per_mtok_input: float | None = None
     next_usd_per_mtok_output: float | None = None
     usd_per_mtok_cache_write: float | None = None  # price of an input token that is put into the cache; None: the input price
-    usd_per_mtok_batch_input: float | None = None  # answered within a day; None: no such tier listed
+    usd_per_mtok_batch_input: float | None = None  # answered within `batch_window_h`; None: no such tier listed
     usd_per_mtok_batch_output: float | None = None
+    batch_window_h: float = 24.0  # the day in which OpenAI, Anthropic and Google complete a batch
+    long_prompts: tuple[LongPrompt, ...] = ()  # rising thresholds; the highest one that a prompt exceeds prices all of its request
+    off_peak: OffPeak | None = None  # hours in which tokens are cheaper; None: one price all day
     price_low_usd_per_mtok: float | None = None  # band in which the seller puts the input price
     price_high_usd_per_mtok: float | None = None
     payment: tuple[str, ...] = ()  # ways to pay, where stated

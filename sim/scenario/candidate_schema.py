@@ -18,6 +18,7 @@ from sim.scenario.fields import (
     Text,
     WeightsName,
 )
+from sim.scenario.price_schema import LongPromptsOf, OffPeakSpec
 from sim.scenario.relay_schema import LatencySpec, OutageOf, RetrySpec
 
 
@@ -53,6 +54,12 @@ class RelaySpec(Keys):
     usd_per_mtok_input: Amount | None = fact("price of input tokens", "USD/million tokens", required=True)
     usd_per_mtok_output: Amount | None = fact("price of output tokens", "USD/million tokens", required=True)
     usd_per_mtok_cached: Amount | None = fact("price of cached input tokens; new row: no discount", "USD/million tokens")
+    usd_per_mtok_cache_write: Amount | None = fact("price of input that enters the cache; new row: input price", "USD/million tokens")
+    usd_per_mtok_batch_input: Amount | None = fact("price of input tokens of a batch; new row: no batch service", "USD/million tokens")
+    usd_per_mtok_batch_output: Amount | None = fact("price of output tokens of a batch", "USD/million tokens")
+    batch_window_h: Positive | None = fact("within which a batch is answered; new row: 24", "h")
+    long_prompts: LongPromptsOf | None = fact("prices of requests with long prompts, rising thresholds")
+    off_peak: OffPeakSpec | None = fact("hours in which all tokens are cheaper; needs traffic.utc_offset_h")
     ttft_p50_s: Positive | None = fact("median time to first token", "s", required=True)
     ttft_sigma: Annotated[float, Field(ge=0, le=3)] | None = fact("sigma of log(TTFT); new row: 0.38")
     tokens_per_s: Positive | None = fact("median speed of one answer", "tokens/s", required=True)

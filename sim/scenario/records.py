@@ -103,7 +103,10 @@ class RequestClass:
 
 @dataclass(frozen=True)
 class SyntheticTraffic:
-    """A synthetic week. `hour_weights` [24] sum to 1 (weekday); weekend days have `weekend_factor` times the volume."""
+    """A synthetic week. `hour_weights` [24] sum to 1 (weekday); weekend days have `weekend_factor` times the volume.
+
+    `utc_offset_h` is what the clock of these hours is ahead of UTC; None: not known, and no price of an hour is bought.
+    """
 
     daily_active_users: float
     conversations_per_user: float
@@ -114,6 +117,7 @@ class SyntheticTraffic:
     minute_noise_cv: float = 0.07
     think_time_median_s: float = 73.7
     think_time_sigma: float = 1.4
+    utc_offset_h: float | None = None
 
 
 @dataclass(frozen=True)

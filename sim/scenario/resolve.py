@@ -14,6 +14,7 @@ from sim.scenario.candidate_schema import Candidates, OfferSpec, RelaySpec
 from sim.scenario.context_budget import context_of, within
 from sim.scenario.contract_schema import RelayAccountSpec
 from sim.scenario.finance_schema import FinanceSpec
+from sim.scenario.price_schema import long_prompts_of, off_peak_of
 from sim.scenario.records import (
     AccountTier,
     Budget,
@@ -204,6 +205,9 @@ def resolve_relays(candidates: Candidates, catalog: Catalog, path: Path) -> tupl
     return tuple(_relay(RelaySpec(name=entry) if isinstance(entry, str) else entry, catalog, path) for entry in candidates.relays)
 
 
+RECORDS = ("latency", "outages", "retry", "long_prompts", "off_peak")
+
+
 def _behaviour(spec: RelaySpec) -> dict[str, Any]:
     """Fields of the record that are records themselves."""
     given: dict[str, Any] = {}
@@ -213,11 +217,15 @@ def _behaviour(spec: RelaySpec) -> dict[str, Any]:
         given["outages"] = outages_of(spec.outages)
     if spec.retry is not None:
         given["retry"] = retry_of(spec.retry)
+    if spec.long_prompts is not None:
+        given["long_prompts"] = long_prompts_of(spec.long_prompts)
+    if spec.off_peak is not None:
+        given["off_peak"] = off_peak_of(spec.off_peak)
     return given
 
 
 def _relay(spec: RelaySpec, catalog: Catalog, path: Path) -> Relay:
-    given = spec.model_dump(exclude_none=True, exclude={"name", "profile", "latency", "outages", "retry"}) | _behaviour(spec)
+    given = spec.model_dump(exclude_none=True, exclude={"name", "profile", *RECORDS}) | _behaviour(spec)
     if "residency" in given:
         given["residency"] = tuple(given["residency"])
     if spec.name in catalog.relays:

@@ -69,6 +69,9 @@ class UserTraffic(Keys):
     minute_noise_cv: Noise = key("coefficient of variation of the rate from minute to minute", "", default=0.07)
     think_time_median_s: Positive = key("median wait between answer and next turn", "s", default=73.7)
     think_time_sigma: Annotated[float, Field(ge=0, le=5)] = key("sigma of log(think time)", "", default=1.4)
+    utc_offset_h: Annotated[float, Field(ge=-12, le=14)] | None = key(
+        "clock of the day shape, ahead of UTC (8: Beijing); absent: not known, off-peak prices are not counted on", "h", 8, default=None
+    )
 
 
 class RateTraffic(Keys):

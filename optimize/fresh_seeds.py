@@ -11,6 +11,7 @@ from optimize.records import Floats
 
 HOLD_OUT_SEEDS = tuple(range(9001, 9011))
 RISK = 0.05  # of a fresh week: that any hour misses a promise
+FEW_MISSES = 10  # allowed in an hour: with fewer, chance decides whether a promise was kept in it
 
 
 def fresh_seed_bound(attainment: Floats, hours_of_week: int) -> Floats:
@@ -27,3 +28,18 @@ def fresh_seed_bound(attainment: Floats, hours_of_week: int) -> Floats:
 def deviations(seeds: int, hours_of_week: int) -> float:
     """How many sample deviations below the mean of `seeds` seeds the bound for a fresh one lies."""
     return float(stdtrit(seeds - 1, 1 - RISK / hours_of_week)) * math.sqrt(1 + 1 / seeds)
+
+
+def relay_room(miss: float, requests: float, allowed: float, hours_of_week: int) -> float:
+    """How much more than its share `miss` a relay may miss of the `requests` that it gets in a fresh hour.
+
+    Its latency does not depend on what it is sent, so misses are independent and their scatter is known: that of a binomial, taken as
+    often as `fresh_seed_bound` takes it for the hold-out seeds. 0 where the promise allows fewer than 10 misses an hour: so few come
+    or stay away by chance, and no other choice of relay would make such hours alike.
+
+    >>> round(relay_room(0.048, 7000, 0.05, 1), 4), relay_room(0.01, 100, 0.05, 48)
+    (0.0049, 0.0)
+    """
+    if requests * allowed < FEW_MISSES:
+        return 0.0
+    return deviations(len(HOLD_OUT_SEEDS), hours_of_week) * math.sqrt(miss * (1 - miss) / requests)

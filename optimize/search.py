@@ -10,7 +10,7 @@ import numpy as np
 from optimize.capacity import measure_all
 from optimize.cascades import classifier_prices
 from optimize.contract_terms import boot_terms, spot_terms
-from optimize.fresh_seeds import HOLD_OUT_SEEDS
+from optimize.fresh_seeds import HOLD_OUT_SEEDS, relay_room
 from optimize.market import PoolState, known_all
 from optimize.money import classifier_usd, plan_cost_usd
 from optimize.program.answered import own_miss
@@ -159,6 +159,20 @@ def correct(market: Market, settled: Settled, evidence: Sequence[HourEvidence]) 
     return changed or bool(factors)
 
 
+def leave_room(market: Market, settled: Settled, evidence: Sequence[HourEvidence]) -> bool:
+    """Plans the relays of promises that do not hold with the misses of a bad hour; False when they already are."""
+    quantiles = np.array([row.quantile for row in settled.problem.slos])
+    changed = False
+    for seen in evidence:
+        for i in np.flatnonzero(~seen.holds(quantiles)):
+            for k, a in enumerate(seen.hour.relays, start=len(seen.hour.pools)):
+                if requests := int(seen.seen[k, i]):
+                    miss = 1 - seen.met[k, i] / requests
+                    room = relay_room(miss, requests / len(seen.attainment), 1 - quantiles[i], seen.hours_of_week)
+                    changed |= _learn_relay(market, settled.problem.relays[a].relay.id, int(i), miss + room)
+    return changed
+
+
 def _learn_relay(market: Market, name: str, row: int, seen: float) -> bool:
     """Of what was sent there first the share `seen` missed; what second answers are known to add is not learnt twice."""
     for k, terms in enumerate(market.relays):
@@ -179,12 +193,14 @@ def prove(market: Market, settled: Settled) -> tuple[Settled, list[HourEvidence]
         evidence = hold_out(market, settled, STOP_AFTER, suspects)
         if all_hold(settled, evidence):
             return settled, evidence
-        if not correct(market, settled, evidence):
+        changed, known = correct(market, settled, evidence), list(market.relays)
+        if not (leave_room(market, settled, evidence) or changed):
             break
         suspects = failed_hours(settled, evidence)
         market.tell("the simulation contradicts the program: correcting its coefficients")
         again = settle(market, Restriction())
         if again.unserved:
+            market.relays = known  # nothing has more room: what is kept was chosen without
             break
         settled = again
     return settled, hold_out(market, settled, None, suspects)

@@ -160,16 +160,16 @@ def correct(market: Market, settled: Settled, evidence: Sequence[HourEvidence]) 
 
 
 def leave_room(market: Market, settled: Settled, evidence: Sequence[HourEvidence]) -> bool:
-    """Plans the relays of promises that do not hold with the misses of a bad hour; False when they already are."""
+    """Plans each relay that alone would break a promise in a bad hour, where one does not hold, with the misses of such an hour."""
     quantiles = np.array([row.quantile for row in settled.problem.slos])
     changed = False
     for seen in evidence:
         for i in np.flatnonzero(~seen.holds(quantiles)):
             for k, a in enumerate(seen.hour.relays, start=len(seen.hour.pools)):
                 if requests := int(seen.seen[k, i]):
-                    miss = 1 - seen.met[k, i] / requests
-                    room = relay_room(miss, requests / len(seen.attainment), 1 - quantiles[i], seen.hours_of_week)
-                    changed |= _learn_relay(market, settled.problem.relays[a].relay.id, int(i), miss + room)
+                    allowed, miss = 1 - quantiles[i], 1 - seen.met[k, i] / requests
+                    bad = miss + relay_room(miss, requests / len(seen.attainment), allowed, seen.hours_of_week)
+                    changed |= bad > allowed and _learn_relay(market, settled.problem.relays[a].relay.id, int(i), bad)
     return changed
 
 

@@ -91,6 +91,15 @@ SLO = (
     Column("hour", "str", "", "hour slice that is worst for this promise"),
     Column("met", "bool", "", "simulated_s <= limit_s"),
 )
+LATENCY = (
+    Column("class", "str", "", "request class"),
+    Column("metric", "str", "", "ttft, tpot or e2e"),
+    Column("hour", "str", "", "hour slice that is worst for the promise"),
+    Column("share", "float", "share", "share of the class's requests, over all seeds"),
+    Column("latency_s", "float", "s", "latency that this share does not exceed; infinite where requests were never answered"),
+    Column("quantile", "float", "share", "share that the promise asks for"),
+    Column("limit_s", "float", "s", "limit of the promise"),
+)
 ALTERNATIVES = (
     Column("name", "str", "", "the restriction"),
     Column("status", "str", "", "met, within_budget (planned, not simulated), unverified, over_budget, infeasible or missed"),
@@ -120,6 +129,7 @@ TABLES = {
     "relays": RELAYS,
     "flows": FLOWS,
     "slo": SLO,
+    "latency": LATENCY,
     "alternatives": ALTERNATIVES,
     "flips": FLIPS,
     "band": BAND,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from optimize.records import Plan
-from optimize.report import charts, drawing, money_charts, tables
+from optimize.report import charts, drawing, latency, money_charts, tables
 from optimize.report.columns import Table
 from optimize.report.drawing import PAGE, PAPER, Theme
 from optimize.report.finance import Money, finance_tables
@@ -68,6 +68,8 @@ def figures(plan: Plan, money: Money) -> tuple[Figure, ...]:
         verdicts = plan.verification.verdicts
         words = f"{sum(v.met for v in verdicts)} of {len(verdicts)} promises are kept; each against its limit."
         found.insert(1, Figure("promises", words, by_name["slo"], lambda t: charts.promises_chart(plan, t)))
+    if by_name["latency"].rows:
+        found.insert(2, Figure("latency", latency.latency_words(plan), by_name["latency"], lambda t: latency.latency_chart(plan, t)))
     return tuple(figure for figure in found if figure.name != "break_even" or _positive(figure.data))
 
 

@@ -13,6 +13,7 @@ from optimize.report.bill import Bill, cents_of
 from optimize.report.columns import Table
 from optimize.report.figures import Figure, figures
 from optimize.report.finance import Money, finance_tables
+from optimize.report.latency import latency_summary
 from optimize.report.page.decision import decision, reproduce
 from optimize.report.page.parts import bullets, details, dim, picture, section, table_html
 from optimize.report.page.style import STYLE
@@ -24,6 +25,7 @@ UTILISATION = (
     "Idle hours are paid and are in every cost per token."
 )
 LATENCY = "Latency by class, each promise in its worst hour"
+DISTRIBUTIONS = "Latency distributions by class, each promise in its worst hour"
 VIEWS = "Economic view: capital as an annuity once its cost is known. Book view: straight line. Open parts have no citable source."
 
 
@@ -56,6 +58,7 @@ def _proof_parts(plan: Plan, bill: Bill, by_name: Mapping[str, Table], drawn: Ma
     return [
         section("Cost by line", picture(drawn.get("cost")), table_html(by_name["cost"], bill), dim(bounds(plan, bill))),
         section(LATENCY, picture(drawn.get("promises")), table_html(by_name["slo"], bill), _proof(plan)),
+        section(DISTRIBUTIONS, picture(drawn.get("latency")), details("Figures", table_html(latency_summary(plan), bill))),
         section("How far to trust it", _trust(plan, bill)),
         section("Capacity against demand by hour", picture(drawn.get("hours")), _legend(plan), _grid(plan)),
         section("Fleet", table_html(by_name["fleet"], bill)),

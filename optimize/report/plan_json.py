@@ -225,6 +225,7 @@ def _slo(verdict: SloVerdict) -> Json:
         "requests": verdict.requests,
         "hour": verdict.hour,
         "met": verdict.met,
+        "distribution": [{"share": number(share), "latency_s": seconds(value_s)} for share, value_s in verdict.distribution],
     }
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from optimize.money import HOUR_S
 from optimize.money.charges import cached_tokens
 from optimize.program.answered import answered_shares
-from optimize.records import Plan
+from optimize.records import Plan, SloVerdict
 from optimize.report import columns
 from optimize.report.bill import Bill, bill_of, cents_of
 from optimize.report.columns import Table, Value
@@ -28,6 +28,7 @@ def all_tables(plan: Plan) -> tuple[Table, ...]:
         relay_table(plan, bill),
         flow_table(plan),
         slo_table(plan),
+        latency_table(plan),
         alternatives_table(plan, bill),
         Table("flips", "Where the answer flips", columns.FLIPS, tuple(
             (flip.name, flip.today, flip.flips_at, flip.sentence) for flip in plan.flips
@@ -147,6 +148,21 @@ def slo_table(plan: Plan) -> Table:
         for v in verdicts
     )
     return Table("slo", "Promises in simulation", columns.SLO, rows)
+
+
+def drawn_verdicts(plan: Plan) -> tuple[SloVerdict, ...]:
+    """Verdicts that have kept their distribution."""
+    return tuple(v for v in (plan.verification.verdicts if plan.verification else ()) if v.distribution)
+
+
+def latency_table(plan: Plan) -> Table:
+    """A row per promise and cumulative share, in the hour that is worst for the promise."""
+    rows = tuple(
+        (plan.program.class_names[v.row.class_index], v.row.metric, v.hour, share, value_s, v.row.quantile, v.row.limit_s)
+        for v in drawn_verdicts(plan)
+        for share, value_s in v.distribution
+    )
+    return Table("latency", "Latency distributions", columns.LATENCY, rows)
 
 
 def alternatives_table(plan: Plan, bill: Bill) -> Table:

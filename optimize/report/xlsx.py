@@ -20,6 +20,7 @@ PLAIN = {  # tables of figures without formulas
     "relays": "Relays",
     "flows": "Flows",
     "slo": "SLO",
+    "latency": "Latency",
     "alternatives": "Alternatives",
     "flips": "Flips",
     "dropped": "Dropped",

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from pathlib import Path
+from statistics import NormalDist
 
 import numpy as np
 
+from optimize.latency_ladder import SHARES
 from optimize.records import (
     Alternative,
     CostLine,
@@ -182,10 +185,19 @@ def cost_lines() -> tuple[CostLine, ...]:
     )
 
 
+def ladder(row: SloRow, simulated_s: float) -> tuple[tuple[float, float], ...]:
+    """A log-normal latency whose promised quantile is `simulated_s`."""
+    z = NormalDist().inv_cdf
+    shares = sorted({*SHARES, row.quantile})
+    return tuple((share, simulated_s * math.exp(0.4 * (z(min(share, 0.9999)) - z(row.quantile)))) for share in shares)
+
+
 def verification(slos: tuple[SloRow, ...]) -> Verification:
     said = ((0.83, 0.02), (0.0447, 0.0008), (0.9, 0.03), (41.2, 0.7), (0.61, 0.02), (0.0312, 0.0004))
     verdicts = tuple(
-        SloVerdict(row, "weekday 14", s, (s - half, s + half), min(1.0, row.quantile + 0.02), (row.quantile, 1.0), 61_234, True)
+        SloVerdict(
+            row, "weekday 14", s, (s - half, s + half), min(1.0, row.quantile + 0.02), (row.quantile, 1.0), 61_234, True, ladder(row, s)
+        )
         for row, (s, half) in zip(slos, said, strict=True)
     )
     return Verification((9001, 9002, 9003), ("weekday 14", "weekday 20", "weekend 14"), 1_103_456, verdicts, True)

@@ -54,7 +54,7 @@ def test_every_element_is_closed(page: str) -> None:
 
 
 def test_charts_follow_the_colours_of_the_page(page: str) -> None:
-    assert page.count("<svg") == page.count('role="img" aria-label="') == 7
+    assert page.count("<svg") == page.count('role="img" aria-label="') == 8
     assert "#010203" not in page and "var(--ink)" in page and "prefers-color-scheme:dark" in page
 
 

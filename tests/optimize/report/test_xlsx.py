@@ -27,7 +27,7 @@ def book(content: bytes, values: bool = False) -> Any:
 def test_sheets_come_in_the_order_of_reading(content: bytes) -> None:
     assert book(content).sheetnames == [
         *("Summary", "Assumptions", "Monthly lines", "Charges", "Unit economics", "Months", "Break-even", "Sensitivity", "Own or rent"),
-        *("Price book", "Fleet by hour", "Fleet", "Relays", "Flows", "SLO", "Alternatives", "Flips", "Dropped"),
+        *("Price book", "Fleet by hour", "Fleet", "Relays", "Flows", "SLO", "Latency", "Alternatives", "Flips", "Dropped"),
         *("FOCUS", "Notes", "Run manifest"),
     ]
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from sim.catalog.check import ROWS, instead, record_of
-from sim.catalog.records import CalibrationRow, Catalog, Source
+from sim.catalog.records import CalibrationRow, Catalog, Relay, Source
 from sim.errors import InputError
 
 FOLDER = Path(__file__).parent
@@ -43,6 +43,18 @@ def load_catalog(folder: Path | None = None) -> Catalog:
     'pcie'
     """
     return _load(FOLDER if folder is None else Path(folder).resolve())
+
+
+def read_relays(file: Path, text: str) -> dict[str, Relay]:
+    """Relay rows by id of one file's text, checked row by row. Raises InputError with every problem; successors are not looked up."""
+    problems = _Problems()
+    raw = _parse(file, text, problems)
+    rows = _rows("relays", file, text, raw, problems) if raw else {}
+    if not raw and not problems.lines:
+        problems.lines.append(f"{file}:1: empty; write `relays:` and rows below")
+    if problems.lines:
+        raise InputError(problems.lines)
+    return rows
 
 
 @lru_cache(maxsize=8)

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import doctest
 import json
 import sys
 from collections.abc import Iterator
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
+import cli
 from optimize.report.refresh import diff_text, refresh_json, refresh_words
 from sim.catalog.loader import read_relays
 from sim.errors import InputError
-from sim.refresh import litellm_file, mapping
+from sim.refresh import compare, litellm_file, mapping
 from sim.refresh.genai import load
 from sim.refresh.litellm_file import entry_of
 from sim.refresh.mapping import load_mapping
@@ -338,3 +341,21 @@ def test_the_real_package_prices_the_catalogue() -> None:
     assert found.missing == () and found.withheld == ()
     assert len(found.confirmed) > 25 and len(found.changed) < 5
     assert run(None, "genai-prices", None, DAY, False, False) == found
+
+
+@pytest.mark.parametrize("module", [compare, litellm_file, mapping])
+def test_examples_in_docstrings_run(module: ModuleType) -> None:
+    outcome = doctest.testmod(module)
+    assert outcome.attempted > 0 and outcome.failed == 0
+
+
+def test_the_command_prints_the_diff_on_stdout_and_the_rest_on_stderr(
+    place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ["catalog", "refresh", "--file", f"{place}/relays.yaml", "--mapping", f"{place}/mapping.yaml", "--on", "2026-11-30"]
+    monkeypatch.setattr(sys, "argv", ["servemix", *words])
+    with pytest.raises(SystemExit) as left:
+        cli.main()
+    out, err = capsys.readouterr()
+    assert not left.value.code and out.startswith("--- a/") and "\x1b" not in out
+    assert "withheld maker.small" in err and "1 rows change, 1 withheld, 0 confirmed; nothing written; --write does" in err

@@ -10,61 +10,98 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from joblib import Parallel, delayed
 
 from optimize.engine_limits import router_of
-from optimize.plan_hour import HOUR_S, WARMUP_S, warmup_keep, without_backlog
+from optimize.plan_hour import IN_HOUR_PS, play_hour, warmup_keep
+from optimize.report.words import promise
 from optimize.saved_plan import fleet_from_plan, read_plan
-from sim.engine.deployment import PS
-from sim.fleet import simulate
 from sim.latency import attainment, class_metrics
 from sim.scenario import load_scenario
 from sim.traffic import demand
-from sim.traffic import hour as hour_traffic
 
 FIRST_SEED = 20_001
 
 
-def misses(scenario_path: Path, plan_path: Path, hour: str, seeds: Sequence[int]) -> list[tuple[int, str]]:
-    """Each promise that one of `seeds` misses in this hour: the seed, and the promise in words."""
+@dataclass(frozen=True)
+class Kept:
+    """What one seed of one hour says of one promise: `attained` of the `requests` of `name` were within it, `quantile` should be."""
+
+    seed: int
+    hour: str
+    name: str
+    promise: str
+    quantile: float
+    attained: float
+    requests: int
+
+    @property
+    def held(self) -> bool:
+        """Whether the promise held."""
+        return self.attained >= self.quantile
+
+    def __str__(self) -> str:
+        return f"seed {self.seed} {self.hour}: {self.name} {self.promise}: {self.attained:.4f}"
+
+
+def fresh_seeds(count: int) -> range:
+    """Seeds that nobody has seen."""
+    return range(FIRST_SEED, FIRST_SEED + count)
+
+
+def hours_of(plan: dict[str, Any], every: bool) -> list[str]:
+    """The hours that the plan was verified on, those that bind; or `every` one."""
+    return [row["hour"] for row in plan["hours"]] if every else list(plan["verification"]["hours"])
+
+
+def play(scenario_path: Path, plan_path: Path, hour: str, seeds: Sequence[int]) -> list[Kept]:
+    """Each promise on each of `seeds` in this hour; none for a class of which nobody comes."""
     scenario = load_scenario(scenario_path)
     slices = demand(scenario)
     t = slices.slices.index(hour)
     fleet, _ = fleet_from_plan(plan_path, scenario, t, router_of(scenario))
-    start, end = round(WARMUP_S * PS), round((WARMUP_S + HOUR_S) * PS)
     found = []
     for seed in seeds:
-        arrivals = hour_traffic(scenario, t, seed=seed, duration_s=HOUR_S, warmup_s=WARMUP_S)
-        requests = without_backlog(arrivals, warmup_keep(slices, t), seed)
-        log = simulate(fleet, requests, seed=seed, event_per_arrival=False).log
-        for c, request_class in enumerate(scenario.request_classes):
-            metrics = class_metrics(log, c, from_ps=start, to_ps=end)
-            for slo in request_class.slo:
-                share = attainment(metrics[slo.metric], slo.limit_s)
-                if share < slo.quantile:
-                    found.append((seed, f"seed {seed} {hour}: {request_class.name} {slo.metric} {share:.4f} < {slo.quantile}"))
+        _, log = play_hour(scenario, fleet, t, warmup_keep(slices, t), seed)
+        for c, each in enumerate(scenario.request_classes):
+            metrics = class_metrics(log, c, *IN_HOUR_PS)
+            for slo in each.slo:
+                samples = metrics[slo.metric]
+                if len(samples):
+                    words = promise(slo.metric, slo.quantile, slo.limit_s)
+                    found.append(Kept(seed, hour, each.name, words, slo.quantile, attainment(samples, slo.limit_s), len(samples)))
     return found
 
 
+def play_all(scenario_path: Path, plan_path: Path, hours: Sequence[str], seeds: Sequence[int], jobs: int) -> list[Kept]:
+    """Each promise on each of `seeds` in each of `hours`, by seed."""
+    by_hour = Parallel(n_jobs=jobs)(delayed(play)(scenario_path, plan_path, hour, seeds) for hour in hours)
+    return sorted((each for found in by_hour for each in found), key=lambda each: each.seed)
+
+
+def seeds_missed(found: Sequence[Kept]) -> set[int]:
+    """The seeds on which some promise does not hold in some hour."""
+    return {each.seed for each in found if not each.held}
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("scenario", type=Path)
     parser.add_argument("plan", type=Path)
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--all-hours", action="store_true", help="every hour slice instead of the verified ones")
     options = parser.parse_args()
-    plan = read_plan(options.plan)
-    hours = [row["hour"] for row in plan["hours"]] if options.all_hours else plan["verification"]["hours"]
-    seeds = range(FIRST_SEED, FIRST_SEED + options.seeds)
-    by_hour = Parallel(n_jobs=options.jobs)(delayed(misses)(options.scenario, options.plan, hour, seeds) for hour in hours)
-    found = sorted(miss for misses_of_hour in by_hour for miss in misses_of_hour)
-    for _, words in found:
-        print(words)
-    failed = {seed for seed, _ in found}
-    print(json.dumps({"seeds": options.seeds, "hours": len(hours), "met": options.seeds - len(failed)}))
+    hours = hours_of(read_plan(options.plan), options.all_hours)
+    found = play_all(options.scenario, options.plan, hours, fresh_seeds(options.seeds), options.jobs)
+    for each in found:
+        if not each.held:
+            print(each)
+    print(json.dumps({"seeds": options.seeds, "hours": len(hours), "met": options.seeds - len(seeds_missed(found))}))
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from optimize.store import CapacityStore
 from sim.engine.memory import kv_blocks
 from sim.scenario.records import RequestClass, Scenario
 
-SEMANTICS = 4  # raise when engine semantics, traffic or the search change what a measurement returns
+SEMANTICS = 5  # raise when engine semantics, traffic or the search change what a measurement returns
 
 
 def probe_key(scenario: Scenario, probe: Probe) -> str:

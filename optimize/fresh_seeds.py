@@ -11,6 +11,7 @@ from optimize.records import Floats
 
 HOLD_OUT_SEEDS = tuple(range(9001, 9011))
 RISK = 0.05  # of a fresh week: that any hour misses a promise
+HOUR_RISK = 0.01  # of a fresh hour, however few hours stand for the week: each of them comes hundreds of times a month
 FEW_MISSES = 10  # allowed in an hour: with fewer, chance decides whether a promise was kept in it
 
 
@@ -18,7 +19,8 @@ def fresh_seed_bound(attainment: Floats, hours_of_week: int) -> Floats:
     """[slo rows] attainment that a fresh seed reaches, by a one-sided prediction bound of Student's t over the seeds.
 
     attainment [seeds, slo rows]; a single seed is taken at its word. The risk of a whole week (5 %) is divided by its hours
-    (Bonferroni): a bound that speaks for one hour alone is broken somewhere in a week of 48 hours on one seed in five.
+    (Bonferroni): a bound that speaks for one hour alone is broken somewhere in a week of 48 hours on one seed in five. Fewer than
+    five hours leave each 1 %: where all hours of the month are alike, 5 % would be 36 of them.
     """
     n = len(attainment)
     mean = attainment.mean(axis=0)
@@ -27,7 +29,16 @@ def fresh_seed_bound(attainment: Floats, hours_of_week: int) -> Floats:
 
 def deviations(seeds: int, hours_of_week: int) -> float:
     """How many sample deviations below the mean of `seeds` seeds the bound for a fresh one lies."""
-    return float(stdtrit(seeds - 1, 1 - RISK / hours_of_week)) * math.sqrt(1 + 1 / seeds)
+    return float(stdtrit(seeds - 1, 1 - risk(hours_of_week))) * math.sqrt(1 + 1 / seeds)
+
+
+def risk(hours_of_week: int) -> float:
+    """That one fresh hour misses a promise.
+
+    >>> risk(1), risk(50)
+    (0.01, 0.001)
+    """
+    return min(RISK / hours_of_week, HOUR_RISK)
 
 
 def relay_room(miss: float, requests: float, allowed: float, hours_of_week: int) -> float:
@@ -38,7 +49,7 @@ def relay_room(miss: float, requests: float, allowed: float, hours_of_week: int)
     or stay away by chance, and no other choice of relay would make such hours alike.
 
     >>> round(relay_room(0.048, 7000, 0.05, 1), 4), relay_room(0.01, 100, 0.05, 48)
-    (0.0049, 0.0)
+    (0.0076, 0.0)
     """
     if requests * allowed < FEW_MISSES:
         return 0.0

@@ -15,13 +15,14 @@ from optimize.pool_probe import pool_of
 from optimize.records import Floats, ProgramInput, ProgramSolution
 from optimize.token_factors import fleet_factors
 from sim.engine.deployment import PS, StepCost
-from sim.fleet_records import Fleet, Pool, RelayEndpoint
+from sim.fleet_records import Fleet, Pool, RelayEndpoint, RequestLog
 from sim.scenario.records import Scenario
 from sim.streams import stream
 from sim.traffic.columns import Demand, Requests
 
 WARMUP_S = 600.0
 HOUR_S = 3600.0
+IN_HOUR_PS = (round(WARMUP_S * PS), round((WARMUP_S + HOUR_S) * PS))
 
 
 @dataclass(frozen=True)
@@ -108,17 +109,23 @@ def without_backlog(requests: Requests, keep: float, seed: int) -> Requests:
     return Requests(**{field.name: getattr(requests, field.name)[chosen] for field in fields(Requests)})
 
 
+def play_hour(scenario: Scenario, fleet: Fleet, t: int, keep: float, seed: int) -> tuple[Requests, RequestLog]:
+    """One seed of slice `t` on `fleet`, warmed up with the share `keep` of the end of the hour before; the hour itself is `IN_HOUR_PS`."""
+    from sim.fleet import simulate
+    from sim.traffic import hour as hour_traffic
+
+    requests = hour_traffic(scenario, t, seed=seed, duration_s=HOUR_S, warmup_s=WARMUP_S)
+    requests = without_backlog(requests, keep, seed)
+    return requests, simulate(fleet, requests, seed=seed, event_per_arrival=False).log
+
+
 def simulate_hour(scenario: Scenario, problem: ProgramInput, hour: Hour, seed: int) -> HourSample:
     """One seed of one hour, warmed up with the end of the hour before (thinned to this hour's rate where that was busier)."""
     from sim.cascade import first_targets
-    from sim.fleet import simulate
     from sim.latency import class_metrics
-    from sim.traffic import hour as hour_traffic
 
-    requests = hour_traffic(scenario, hour.index, seed=seed, duration_s=HOUR_S, warmup_s=WARMUP_S)
-    requests = without_backlog(requests, hour.warmup_keep, seed)
-    log = simulate(hour.fleet, requests, seed=seed, event_per_arrival=False).log
-    start, end = round(WARMUP_S * PS), round((WARMUP_S + HOUR_S) * PS)
+    requests, log = play_hour(scenario, hour.fleet, hour.index, hour.warmup_keep, seed)
+    start, end = IN_HOUR_PS
     sent_to = log.target if hour.fleet.cascade is None else first_targets(hour.fleet, requests, seed)  # who is to blame
     targets, rows = len(hour.fleet.targets), len(problem.slos)
     met, seen = np.zeros((targets + 1, rows), np.int64), np.zeros((targets + 1, rows), np.int64)

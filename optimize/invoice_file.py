@@ -132,7 +132,8 @@ def _focus_row(line: int, given: Mapping[str, str]) -> InvoiceRow:
         row.units["host-hour"] = quantity * HOURS[unit]
     elif unit in PER_MILLION:
         said = (given.get("x_item") or f"{given.get('skumeter', '')} {given.get('chargedescription', '')} {given.get('skuid', '')}").lower()
-        row.units[token_item(said)] = quantity * PER_MILLION[unit]
+        ours = said if given.get("x_item") and said.endswith(" tokens") else token_item(said)  # a plan's own rows say the item itself
+        row.units[ours] = quantity * PER_MILLION[unit]
     return row
 
 

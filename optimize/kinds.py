@@ -10,6 +10,7 @@ import numpy as np
 from optimize.fresh_seeds import HOLD_OUT_SEEDS
 from optimize.market import PoolState
 from optimize.money import calls_usd, plan_cost_usd
+from optimize.money.contracts import paid_request_usd
 from optimize.program.solve import solve
 from optimize.records import Alternative, ProgramInput, ProgramSolution, RelayTerms
 from optimize.search import Market, Restriction, Settled
@@ -208,4 +209,4 @@ def hours_of(problem: ProgramInput, solution: ProgramSolution, which: Callable[[
 def relay_spend(problem: ProgramInput, solution: ProgramSolution) -> float:
     """USD a month for calls at list prices."""
     weight_h = problem.demand.weight_h
-    return sum(calls_usd(solution.relay_flow[a], terms.usd_per_request, weight_h) for a, terms in enumerate(problem.relays))
+    return sum(calls_usd(solution.relay_flow[a], paid_request_usd(terms, -1), weight_h) for a, terms in enumerate(problem.relays))

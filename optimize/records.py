@@ -119,6 +119,8 @@ class RelayTerms:
     token_factors: Floats | None = None  # [classes, 2] input and output tokens of the relay's model per token of the class; None: 1
     cached: Floats | None = None  # [classes] input tokens per request at the cached price; None: as many as price and bill imply
     written: Floats | None = None  # [classes] input tokens per request at the price of cache writes; None: none
+    meter: dict[str, Floats] | None = None  # kind of token -> [classes] tokens per request, of `money.metering`; None: plain kinds only
+    hour_factors: Floats | None = None  # [classes, slices] on `usd_per_request`, above 0; None: the same price in every hour
     escalation: Escalation | None = None  # None: every answer counts
 
     def tokens(self, demand: Demand) -> tuple[Floats, Floats]:

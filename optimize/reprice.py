@@ -9,6 +9,7 @@ import numpy as np
 from optimize.money.charges import cached_tokens, charges, repriced
 from optimize.money.tokens import relay_request_usd
 from optimize.records import Plan, RelayTerms
+from optimize.relay_bills import metered_prices
 from sim.catalog.records import Relay
 from sim.scenario.records import Scenario
 
@@ -38,8 +39,9 @@ def at_prices_of(plan: Plan, scenario: Scenario) -> Plan:
 
 def _sold(plan: Plan, terms: RelayTerms, relay: Relay) -> RelayTerms:
     """The terms at the prices of `relay`, with as many cached tokens as before."""
+    if terms.meter is not None and terms.units is None:
+        return replace(terms, relay=relay, usd_per_request=metered_prices(terms, relay))
     cached, (inputs, outputs) = cached_tokens(plan.program, terms), terms.tokens(plan.demand)
-    written = np.zeros(len(inputs)) if terms.written is None else terms.written
     written = np.zeros(len(inputs)) if terms.written is None else terms.written
     usd = [
         relay_request_usd(relay, inputs[c], cached[c], outputs[c], written[c]) if np.isfinite(old) and terms.units is None else old

@@ -10,6 +10,7 @@ import numpy as np
 
 from optimize.growth import needed, pool_work
 from optimize.money import calls_usd, hosts_usd
+from optimize.money.contracts import paid_request_usd
 from optimize.records import Alternative, Plan, PoolTerms, RelayTerms
 
 ALL_API = ("relays wherever allowed", "all relay")
@@ -42,7 +43,7 @@ class Strategy:
         for a in sorted(set(self.relays) - {-1}):
             mine = np.array([relay == a for relay in self.relays])
             flow = np.where(mine[:, None], plan.demand.mean_rps, 0.0)
-            api_usd += calls_usd(flow, plan.program.relays[a].usd_per_request, weight_h)
+            api_usd += calls_usd(flow, paid_request_usd(plan.program.relays[a], -1), weight_h)
         fixed = plan.program.fixed_usd
         return self.anchor * (gpu_usd * gpu_price + api_usd * demand * api_price) + fixed
 

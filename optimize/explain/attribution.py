@@ -67,9 +67,10 @@ def line_keys(problem: ProgramInput, solution: ProgramSolution, line: CostLine) 
 
 def call_keys(problem: ProgramInput, solution: ProgramSolution, a: int) -> Floats:
     """[classes, slices] list price of the calls to relay `a`."""
-    flow = solution.relay_flow[a]
-    price = np.where(flow.any(axis=1), problem.relays[a].usd_per_request, 0.0)
+    flow, terms = solution.relay_flow[a], problem.relays[a]
+    price = np.where(flow.any(axis=1), terms.usd_per_request, 0.0)
     keys: Floats = flow * price[:, None] * problem.demand.weight_h
+    keys = keys if terms.hour_factors is None else np.asarray(keys * terms.hour_factors)
     return keys if keys.any() else np.asarray(flow * problem.demand.weight_h)
 
 

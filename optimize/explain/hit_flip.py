@@ -12,8 +12,10 @@ from optimize.engine_limits import engine_limits
 from optimize.explain.volume_flip import GAP, MOST, own_share
 from optimize.market import pool_states
 from optimize.money import relay_request_usd
+from optimize.money.metering import without_any_cache
 from optimize.program.solve import solve
 from optimize.records import Flip, LoadLevel, PoolTerms, ProgramInput, RelayTerms
+from optimize.relay_bills import metered_prices
 from optimize.routing import with_escalations
 from optimize.search import Market, Restriction, Settled, settle
 from sim.engine.step_cost import step_cost
@@ -61,6 +63,10 @@ def at_full_price(terms: RelayTerms, demand: Demand) -> RelayTerms:
     """The relay without its discount for cached tokens."""
     if terms.units is not None:
         return terms
+    if terms.meter is not None:
+        bare = without_any_cache(terms.meter)
+        usd_metered = metered_prices(replace(terms, meter=bare), terms.relay)
+        return replace(terms, usd_per_request=usd_metered, cached=np.zeros(len(usd_metered)), written=None, meter=bare)
     inputs, outputs = terms.tokens(demand)
     usd = [
         relay_request_usd(terms.relay, float(inputs[c]), 0.0, float(outputs[c])) if terms.eligible[c] else np.inf

@@ -4,6 +4,8 @@ units        hours of a month, currencies, what a unit of prepaid credit costs
 rent         hosts by the hour, by term
 contracts    spend tiers, minimum payments, provisioned units, starts of hosts
 tokens       what a relay bills: tokens of every kind, tiers per request, time of day, batch, commitments
+metering     the kinds of tokens of a request at a relay and the price of each: cached, written, batch, long prompts
+hours        what a slice of the demand pays where tokens are cheaper off peak
 capital      annuity, straight line, present value, payback
 power        electricity from load-dependent draw and PUE; colocation
 ownership    a month of an owned host, and what is left to pay staff and maintenance with

@@ -8,12 +8,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from optimize.money.classifier import CLASSIFIER, classified_requests
+from optimize.money.metering import token_price
 from optimize.money.units import HOUR_S, HOURS_PER_MONTH, MTOK
 from optimize.records import CostLine, Floats, ProgramInput, ProgramSolution, RelayTerms
 from sim.catalog.records import Offer, Relay
 
 OTHER = "other terms"  # what a line holds beyond quantity x price
-FLAT, HOST_HOUR, UNIT_HOUR = "per month", "host-hour", "unit-hour"
+FLAT, HOST_HOUR, UNIT_HOUR, OFF_PEAK = "per month", "host-hour", "unit-hour", "off-peak"
 LEAST_USD = 1e-6
 
 
@@ -31,7 +32,7 @@ class Charge:
     quantity: float
     unit: str
     usd_per_unit: float
-    factor: float = 1.0  # on the list price, from the tier that was bought
+    factor: float = 1.0  # on the list price, from the tier that was bought and the hour
 
     @property
     def usd(self) -> float:
@@ -82,28 +83,46 @@ def line_charges(problem: ProgramInput, solution: ProgramSolution, line: CostLin
 
 
 def relay_charges(problem: ProgramInput, terms: RelayTerms, flow: Floats, factor: float = 1.0) -> list[Charge]:
-    """Tokens of a month through a relay by kind: plain input, cached, written to the cache, output; those that occur."""
-    requests = flow @ problem.demand.weight_h * HOUR_S
+    """Tokens of a month through a relay by kind; those that occur. Hours that have a price of their own are charges of their own."""
+    found = []
+    for hour, share in by_hour_factor(terms, flow):
+        requests = share @ problem.demand.weight_h * HOUR_S
+        for kind, count in kinds_of(problem, terms, requests).items():
+            if count > 0:
+                item = f"{kind} tokens" if hour == 1.0 else f"{OFF_PEAK} ({hour:g}) {kind} tokens"
+                price = token_price(terms.relay, kind) * hour * factor
+                charge = Charge(terms.relay.id, "relay", terms.relay.id, item, count / MTOK, "million tokens", price, hour * factor)
+                found.append(charge)
+    return found
+
+
+def by_hour_factor(terms: RelayTerms, flow: Floats) -> list[tuple[float, Floats]]:
+    """(factor, flow [classes, slices] of the hours that have it), dearest first; all at 1 where the hour has no price."""
+    factors = terms.hour_factors
+    if factors is None:
+        return [(1.0, flow)]
+    return [(float(each), np.where(factors == each, flow, 0.0)) for each in np.unique(factors)[::-1]]
+
+
+def kinds_of(problem: ProgramInput, terms: RelayTerms, requests: Floats) -> dict[str, float]:
+    """Tokens by kind of so many requests [classes] of a month."""
+    if terms.meter is not None:
+        return {kind: float(requests @ tokens) for kind, tokens in terms.meter.items()}
     cached = float(requests @ cached_tokens(problem, terms))
     inputs, outputs = terms.tokens(problem.demand)
     written = 0.0 if terms.written is None else float(requests @ terms.written)
     plain = float(requests @ inputs) - cached - written
-    tokens = {"input": plain, "cached": cached, "written": written, "output": float(requests @ outputs)}
-    relay = terms.relay
-    return [
-        Charge(relay.id, "relay", relay.id, f"{item} tokens", count / MTOK, "million tokens", token_price(relay, item) * factor, factor)
-        for item, count in tokens.items()
-        if count > 0
-    ]
+    return {"input": plain, "cached": cached, "written": written, "output": float(requests @ outputs)}
 
 
-def token_price(relay: Relay, item: str) -> float:
-    """USD per million tokens of a kind; without a price for cached or written tokens the input price holds."""
-    if item == "written" and relay.usd_per_mtok_cache_write is not None:
-        return relay.usd_per_mtok_cache_write
-    if item == "cached" and relay.usd_per_mtok_cached is not None:
-        return relay.usd_per_mtok_cached
-    return relay.usd_per_mtok_output if item == "output" else relay.usd_per_mtok_input
+def kind_of(item: str) -> str:
+    """The kind of token of a charge.
+
+    >>> kind_of("off-peak (0.5) cached tokens"), kind_of("input above 272,000 tokens")
+    ('cached', 'input above 272,000')
+    """
+    kind = item.removesuffix(" tokens")
+    return kind.partition(") ")[2] if kind.startswith(OFF_PEAK) else kind
 
 
 def cached_tokens(problem: ProgramInput, terms: RelayTerms) -> Floats:
@@ -121,7 +140,10 @@ def cached_tokens(problem: ProgramInput, terms: RelayTerms) -> Floats:
 
 
 def repriced(found: Sequence[Charge], offers: Iterable[Offer], relays: Iterable[Relay]) -> tuple[Charge, ...]:
-    """The same quantities at the prices of `offers` and `relays`: the bill of a fixed fleet under another price book."""
+    """The same quantities at the prices of `offers` and `relays`: the bill of a fixed fleet under another price book.
+
+    The hours in which a relay is cheaper, and by how much, stay as they were.
+    """
     hours = {offer.id: offer.usd_per_hour for offer in offers}
     sellers = {relay.id: relay for relay in relays}
     answer = []
@@ -133,6 +155,6 @@ def repriced(found: Sequence[Charge], offers: Iterable[Offer], relays: Iterable[
         elif charge.item == UNIT_HOUR and seller is not None and seller.unit_usd_per_hour is not None:
             usd = seller.unit_usd_per_hour
         elif charge.item.endswith(" tokens") and seller is not None:
-            usd = token_price(seller, charge.item.removesuffix(" tokens")) * charge.factor
+            usd = token_price(seller, kind_of(charge.item)) * charge.factor
         answer.append(replace(charge, usd_per_unit=usd))
     return tuple(answer)

@@ -9,10 +9,26 @@ from optimize.records import BootTerms, Floats, Ints, RelayTerms
 
 
 def paid_request_usd(terms: RelayTerms, tier: int) -> Floats:
-    """[classes] price of a request at the tier bought (-1: list price)."""
+    """Price of a request at the tier bought (-1: list price): [classes], or [classes, slices] where the hour has a price."""
     factor = terms.tiers[tier].price_factor if tier >= 0 else 1.0
     usd: Floats = terms.usd_per_request * factor
-    return usd
+    return usd if terms.hour_factors is None else np.asarray(usd[:, None] * terms.hour_factors)
+
+
+def hour_factor(terms: RelayTerms, c: int, t: int) -> float:
+    """What the price of a request of class `c` is multiplied with in slice `t`."""
+    return 1.0 if terms.hour_factors is None else float(terms.hour_factors[c, t])
+
+
+def slice_usd(terms: RelayTerms, t: int) -> Floats:
+    """[classes] list price of a request in slice `t`."""
+    return terms.usd_per_request if terms.hour_factors is None else np.asarray(terms.usd_per_request * terms.hour_factors[:, t])
+
+
+def cheapest_and_dearest(terms: RelayTerms, c: int) -> tuple[float, float]:
+    """Price of a request of class `c` in the cheapest and in the dearest slice."""
+    usd, factors = float(terms.usd_per_request[c]), terms.hour_factors
+    return (usd, usd) if factors is None else (usd * float(factors[c].min()), usd * float(factors[c].max()))
 
 
 def least_payment_usd(terms: RelayTerms, tier: int) -> float:

@@ -57,13 +57,19 @@ def requests_per_month(rate_rps: Floats, weight_h: Floats) -> float:
 
 
 def calls_usd(flow_rps: Floats, usd_per_request: Floats, weight_h: Floats) -> float:
-    """Monthly cost of the calls to one relay; `flow_rps` [classes, slices], `usd_per_request` [classes], unused classes may be inf.
+    """Monthly cost of the calls to one relay; `flow_rps` [classes, slices], `usd_per_request` [classes] or, where the hour has a price,
+    [classes, slices]; unused classes may be inf.
 
     >>> calls_usd(np.array([[1.0], [0.0]]), np.array([0.001, np.inf]), np.array([730.0]))
     2628.0
+    >>> calls_usd(np.array([[1.0, 1.0]]), np.array([[0.001, 0.0005]]), np.array([365.0, 365.0]))
+    1971.0
     """
-    used = flow_rps.any(axis=1)
-    usd_per_s = np.where(used, usd_per_request, 0.0) @ flow_rps
+    used = np.asarray(flow_rps.any(axis=1))
+    if usd_per_request.ndim == 2:
+        usd_per_s = (np.where(used[:, None], usd_per_request, 0.0) * flow_rps).sum(axis=0)
+    else:
+        usd_per_s = np.where(used, usd_per_request, 0.0) @ flow_rps
     return round(float(usd_per_s @ weight_h) * HOUR_S, 9)
 
 

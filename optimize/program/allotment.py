@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from optimize.money import HOUR_S
+from optimize.money.contracts import slice_usd
 from optimize.program.answer import Parts, spent_usd, unserved_requests
 from optimize.program.hours import Effort, in_order, running, solve_hour, solve_hours
 from optimize.program.month import Month, MonthPrices, prices_of
@@ -151,7 +152,7 @@ def hour_usd(problem: ProgramInput, routes: tuple[PoolRoute, ...], parts: Parts,
     weight_h = float(problem.demand.weight_h[t])
     usd = math.fsum(float(parts.hosts[route.index, t]) * weight_h * route.usd_per_hour for route in routes if route.elastic)
     calls = parts.calls[:, :, t] * problem.demand.mean_rps[:, t]
-    price = np.array([np.where(flow > 0, terms.usd_per_request, 0.0) for flow, terms in zip(calls, problem.relays, strict=True)])
+    price = np.array([np.where(flow > 0, slice_usd(terms, t), 0.0) for flow, terms in zip(calls, problem.relays, strict=True)])
     return usd + float((calls * price).sum()) * HOUR_S * weight_h if len(calls) else usd
 
 

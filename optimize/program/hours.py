@@ -66,7 +66,7 @@ def solve_hours(
         weight = float(weight_h[t])
         before = None if previous is None else running(parts, routes, previous)
         view = month.view(routes, prices, t, None if served_first else penalty, before)
-        key = problem.demand.mean_rps[:, t].tobytes() + hour_key(view)
+        key = problem.demand.mean_rps[:, t].tobytes() + price_key(problem, t) + hour_key(view)
         if key not in known:
             value, low, found = solve_hour(problem, routes, view, penalty, effort, parts)
             proven &= found
@@ -98,6 +98,11 @@ def in_order(problem: ProgramInput, routes: tuple[PoolRoute, ...]) -> list[tuple
 def running(parts: Parts, routes: tuple[PoolRoute, ...], t: int) -> dict[int, int]:
     """Pool -> hosts in slice `t`, elastic pools that have any."""
     return {route.index: int(parts.hosts[route.index, t]) for route in routes if route.elastic and parts.hosts[route.index, t]}
+
+
+def price_key(problem: ProgramInput, t: int) -> bytes:
+    """The prices of calls in hour `t` beside those of other hours, as bytes; empty where relays cost the same all day."""
+    return b"".join(terms.hour_factors[:, t].tobytes() for terms in problem.relays if terms.hour_factors is not None)
 
 
 def hour_key(view: View) -> bytes:

@@ -9,6 +9,7 @@ import numpy as np
 import pulp
 
 from optimize.money import HOUR_S
+from optimize.money.contracts import hour_factor
 from optimize.program.routes import PoolRoute, relay_classes
 from optimize.records import ProgramInput
 
@@ -167,7 +168,7 @@ def _calls(model: Model) -> None:
                 if demand[c, t] > 0:
                     variable = add_variable(model, f"y_{a}_{c}_{t}", 0, 1, False)
                     model.calls[a, c, t] = variable
-                    paid = usd * float(weight_h[t] * demand[c, t])
+                    paid = usd * float(weight_h[t] * demand[c, t]) * hour_factor(terms, c, t)
                     model.money.append((variable, paid))
                     model.calls_usd.append(((a, c, t), variable, paid))
                     if model.view.call_usd.get(a):

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from optimize.money import HOUR_S
+from optimize.money.contracts import cheapest_and_dearest
 from optimize.program.routes import pool_routes, relay_classes
 from optimize.records import Floats, ProgramInput, ProgramSolution
 
@@ -39,7 +40,7 @@ def least_usd_per_request(problem: ProgramInput) -> Floats:
                 usd[c] = min(usd[c], route.usd_per_hour * float(level.load[c]) / (route.per_host * HOUR_S))
     for a, terms in enumerate(problem.relays):
         for c in relay_classes(problem, a):
-            usd[c] = min(usd[c], 0.0 if terms.units is not None else float(terms.usd_per_request[c]))
+            usd[c] = min(usd[c], 0.0 if terms.units is not None else cheapest_and_dearest(terms, c)[0])
     return usd
 
 

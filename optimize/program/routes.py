@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from optimize.money import HOUR_S
+from optimize.money.contracts import cheapest_and_dearest
 from optimize.program.answered import no_more_again
 from optimize.records import Ints, PoolOption, PoolTerms, ProgramInput
 
@@ -105,7 +106,7 @@ def penalty_usd(problem: ProgramInput, routes: tuple[PoolRoute, ...]) -> float:
             for c in classes:
                 dearest = max(dearest, (hours * route.usd_per_hour + route.boot_usd) * float(level.load[c]) / (route.per_host * HOUR_S))
     for a, terms in enumerate(problem.relays):
-        dearest = max([dearest, *(float(terms.usd_per_request[c]) for c in relay_classes(problem, a))])
+        dearest = max([dearest, *(cheapest_and_dearest(terms, c)[1] for c in relay_classes(problem, a))])
     return max(problem.unserved_usd_per_request, 10 * dearest)
 
 

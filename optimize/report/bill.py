@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from optimize.money import calls_usd, hosts_usd, to_currency
+from optimize.money.contracts import paid_request_usd
 from optimize.records import Plan
 
 SYMBOLS = {"USD": "$", "EUR": "€", "GBP": "£", "CNY": "CN¥", "JPY": "JP¥"}
@@ -60,7 +61,7 @@ def bill_of(plan: Plan) -> Bill:
     lines = split([cents_of(plan, line.per_month_usd) for line in plan.lines])
     problem, solution, weight_h = plan.program, plan.solution, plan.demand.weight_h
     pool_list = [hosts_usd(solution.billed[p], weight_h, terms.option.offer.usd_per_hour) for p, terms in enumerate(problem.pools)]
-    relay_list = [calls_usd(solution.relay_flow[a], terms.usd_per_request, weight_h) for a, terms in enumerate(problem.relays)]
+    relay_list = [calls_usd(solution.relay_flow[a], paid_request_usd(terms, -1), weight_h) for a, terms in enumerate(problem.relays)]
     return Bill(
         currency=plan.scenario.budget.currency,
         total=sum(lines),

@@ -12,11 +12,13 @@ import numpy.typing as npt
 from optimize.engine_limits import router_of
 from optimize.market import slo_rows
 from optimize.money import calls_usd, to_currency
+from optimize.money.contracts import paid_request_usd
 from optimize.plan_hour import HOUR_S, WARMUP_S, warmup_keep, without_backlog
 from optimize.records import SloRow
 from optimize.relay_terms import relay_terms
 from optimize.saved_plan import fleet_in
 from optimize.whatif.factors import with_factors
+from optimize.whatif.order import size_of
 from optimize.whatif.outcome import Row, rounded
 from optimize.whatif.task import Factors, content_key, scenario_content
 from sim.engine.deployment import PS
@@ -44,11 +46,21 @@ class Draw:
         """Hash of all that the outcome depends on."""
         return content_key({"draw": self.number, "point": scenario_content(self.scenario, self.factors), "plans": self.plans})
 
+    @property
+    def family(self) -> str:
+        """A draw has its own load and seed: it shares nothing."""
+        return str(self.number)
+
+    @property
+    def size(self) -> float:
+        """Requests of a day."""
+        return size_of(self.scenario, self.factors)
+
     def row(self) -> Row:
         """Cost and attainment of each plan under this draw."""
         scenario = with_factors(self.scenario, self.factors)
         demand, slos = demand_of(scenario), slo_rows(scenario)
-        prices = {terms.relay.id: terms.usd_per_request for terms in relay_terms(scenario, demand, slos)}
+        prices = {terms.relay.id: paid_request_usd(terms, -1) for terms in relay_terms(scenario, demand, slos)}
         plans = [self.one(plan, scenario, demand, slos, prices) for plan in self.plans]
         return {"status": "simulated", "load": rounded(float(demand.mean_rps.sum())), "plans": plans}
 

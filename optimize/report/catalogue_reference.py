@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import get_type_hints
 
+from sim.catalog.contract import Contract
 from sim.catalog.price_terms import LongPrompt, OffPeak
 from sim.catalog.records import CalibrationRow, Gpu, Model, Offer, Relay, Source, Tokenizer, WeightFormat
 
@@ -21,6 +22,7 @@ TABLES: tuple[tuple[str, str, type], ...] = (
     ("relays", "relays.yaml", Relay),
     ("long prompts of a relay", "relays.yaml", LongPrompt),
     ("off-peak hours of a relay", "relays.yaml", OffPeak),
+    ("contract of an offer or a relay", "offers.yaml, relays.yaml", Contract),
     ("tokenizers", "tokenizers.yaml", Tokenizer),
     ("step costs", "calibration.yaml", CalibrationRow),
     ("source of a row", "every file", Source),
@@ -100,7 +102,7 @@ def kind_of(hint: str) -> str:
         return f"names{optional}"
     if "tuple[sim." in hint:
         return f"mappings{optional}"
-    if "price_terms." in hint:
+    if "price_terms." in hint or "contract." in hint:
         return f"mapping{optional}"
     if "records." in hint:
         return ("source" if "Source" in hint else "mapping") + optional

@@ -19,6 +19,7 @@ from sim.catalog.records import CalibrationRow, Gpu, Model, Offer, Relay, Source
 Say = Callable[[str, str], None]  # (key, what is wrong and what would be right)
 
 DATE = re.compile(r"\d{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?)?")
+DAYS = ("retires_on", "next_price_on", "valid_from", "valid_until")  # keys that name a whole day
 TERMS = ("on_demand", "reserved_1y", "reserved_3y", "spot", "owned")
 GRADES = ("quote", "contract", "list", "claimed")
 KINDS = ("chat", "embedding")
@@ -38,6 +39,7 @@ POSITIVE: dict[type, tuple[str, ...]] = {
         *("unit_usd_per_hour", "unit_tokens_per_minute", "unit_output_weight", "unit_minimum", "batch_window_h"),
     ),
     LongPrompt: ("above_tokens",),
+    OffPeak: ("factor",),
 }
 SHARES: dict[type, tuple[str, ...]] = {
     Offer: ("spot_availability",),
@@ -186,7 +188,7 @@ def _bounds(record: type, values: dict[str, Any], say: Say, prefix: str) -> Iter
         if isinstance(value, str) and value not in choices:
             say(f"{prefix}{key}", f"{value!r} is not one of {', '.join(choices)}")
             yield key
-    for key, whole in (("date", False), ("retires_on", True), ("next_price_on", True)):
+    for key, whole in (("date", False), *((key, True) for key in DAYS)):
         value = values.get(key)
         if isinstance(value, str) and not (DATE.fullmatch(value) and (len(value) == 10 or not whole)):
             right = "2026-11-30" if whole else "2026-11"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from sim.catalog.contract import Contract
 from sim.catalog.price_terms import LongPrompt, OffPeak
 from sim.catalog.relay_records import Outages, RelayLatency, RetryPolicy
 
@@ -99,6 +100,7 @@ class Offer:
     capex_source: Source | None = None
     spot_usd_per_hour: dict[str, float] = field(default_factory=dict)  # quantile ("0.5") -> price of the host; {} where not spot
     spot_availability: float | None = None  # share of hours in which the host can be had; None: nobody published it
+    contract: Contract | None = None  # document behind a contracted or quoted price
 
 
 @dataclass(frozen=True)
@@ -156,6 +158,7 @@ class Relay:
     torn_share: float = 0.0  # part of answers that break off in the middle: billed, and asked for again
     outages: Outages | None = None
     retry: RetryPolicy | None = None  # of the clients of this relay; None: the default
+    contract: Contract | None = None  # document behind contracted or quoted prices
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, Tag
 
+from sim.scenario.evidence_schema import ContractOf
 from sim.scenario.fields import (
     Amount,
     Count,
@@ -42,6 +43,7 @@ class OfferSpec(Keys):
     region: Text | None = fact("where it stands")
     residency: list[Text] | None = fact("regions whose data it may hold")
     grade: Literal["quote", "contract", "list", "claimed"] | None = fact("how firm the price is; with a price of your own: quote")
+    contract: ContractOf | None = fact("document behind the price; with it the grade is contract")
     lead_time_days: Amount | None = fact("order to first use", "days")
     note: Text | None = fact("for readers")
 
@@ -78,6 +80,7 @@ class RelaySpec(Keys):
     retry: RetrySpec | None = fact("how clients retry; absent: 4 attempts, 0.5 to 8 s apart")
     residency: list[Text] | None = fact("regions whose data it may hold")
     grade: Literal["quote", "contract", "list", "claimed"] | None = fact("how firm the price is; with a price of your own: quote")
+    contract: ContractOf | None = fact("document behind the prices; with it the grade is contract")
     note: Text | None = fact("for readers")
 
 

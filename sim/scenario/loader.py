@@ -84,12 +84,24 @@ def _known(document: Document, catalog: Catalog) -> Known:
 
 
 def _check_files(problems: Problems, spec: ScenarioSpec, folder: Path) -> None:
-    named: list[tuple[tuple[str, ...], str | None]] = [(("candidates", "measured_capacity"), spec.candidates.measured_capacity)]
+    named: list[tuple[tuple[str | int, ...], str | None]] = [(("candidates", "measured_capacity"), spec.candidates.measured_capacity)]
     named.append((("traffic", "log"), getattr(spec.traffic, "log", None)))
     named.append((("calibration",), spec.calibration))
+    named += _documents(spec)
     for place, name in named:
         if name is not None and not _is_file(folder / name):
             problems.add(place, f'"{printable(name)}" is no file in {folder}; write its path relative to the scenario')
+
+
+def _documents(spec: ScenarioSpec) -> list[tuple[tuple[str | int, ...], str | None]]:
+    """Documents of contracts with their places in the file."""
+    found: list[tuple[tuple[str | int, ...], str | None]] = []
+    for kind in ("offers", "relays"):
+        for index, entry in enumerate(getattr(spec.candidates, kind) or ()):
+            contract = getattr(entry, "contract", None)  # an entry may be a mere name
+            if contract is not None:
+                found.append((("candidates", kind, index, "contract", "document"), contract.document))
+    return found
 
 
 def _is_file(path: Path) -> bool:

@@ -15,6 +15,7 @@ from sim.scenario.candidate_schema import Candidates, OfferSpec, RelaySpec
 from sim.scenario.commitment_schema import CommitmentSpec, FutureSpec
 from sim.scenario.context_budget import ContextSpec
 from sim.scenario.contract_schema import RelayAccountSpec, SpendTierSpec, SpotSpec
+from sim.scenario.evidence_schema import ContractSpec
 from sim.scenario.fields import Quantile
 from sim.scenario.finance_schema import FinanceSpec
 from sim.scenario.model_schema import ModelUse, OwnModel
@@ -41,6 +42,7 @@ SECTIONS: tuple[tuple[str, type[BaseModel]], ...] = (
     ("`candidates.relays[].latency`", LatencySpec),
     ("`candidates.relays[].latency.ttft` and `tpot`", LawSpec),
     ("`candidates.relays[].latency.load[]`", LoadSpec),
+    ("`candidates.offers[].contract` and `candidates.relays[].contract`", ContractSpec),
     ("`candidates.relays[].outages`", OutageSpec),
     ("`candidates.relays[].retry`", RetrySpec),
     ("`budget`", schema.BudgetSpec),

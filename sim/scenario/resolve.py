@@ -13,6 +13,7 @@ from sim.scenario import shapes
 from sim.scenario.candidate_schema import Candidates, OfferSpec, RelaySpec
 from sim.scenario.context_budget import context_of, within
 from sim.scenario.contract_schema import RelayAccountSpec
+from sim.scenario.evidence_schema import with_contract
 from sim.scenario.finance_schema import FinanceSpec
 from sim.scenario.price_schema import long_prompts_of, off_peak_of
 from sim.scenario.records import (
@@ -186,16 +187,18 @@ def resolve_offers(candidates: Candidates, catalog: Catalog, path: Path) -> tupl
 
 
 def _offer(spec: OfferSpec, catalog: Catalog, path: Path) -> Offer:
-    given = spec.model_dump(exclude_none=True, exclude={"name"})
+    known = catalog.offers.get(spec.name)
+    given = spec.model_dump(exclude_none=True, exclude={"name", "contract"})
+    given = with_contract(given, spec.contract, path, known.source if known else None)
     if "residency" in given:
         given["residency"] = tuple(given["residency"])
     if spec.name in catalog.offers:
         row = catalog.offers[spec.name]
         if "usd_per_hour" in given:
             given.setdefault("grade", "quote")  # a price that the user writes is one that the user was given
-        return replace(row, **given, source=_source(path, row.source)) if given else row
+        return replace(row, **({"source": _source(path, row.source)} | given)) if given else row
     defaults: dict[str, Any] = {"provider": spec.name, "gpu": spec.name, "gpus": 1, "term": "on_demand", "grade": "quote"}
-    return Offer(id=spec.name, source=_source(path), **(defaults | given))
+    return Offer(id=spec.name, **({"source": _source(path)} | defaults | given))
 
 
 def resolve_relays(candidates: Candidates, catalog: Catalog, path: Path) -> tuple[Relay, ...]:
@@ -205,7 +208,7 @@ def resolve_relays(candidates: Candidates, catalog: Catalog, path: Path) -> tupl
     return tuple(_relay(RelaySpec(name=entry) if isinstance(entry, str) else entry, catalog, path) for entry in candidates.relays)
 
 
-RECORDS = ("latency", "outages", "retry", "long_prompts", "off_peak")
+RECORDS = ("latency", "outages", "retry", "long_prompts", "off_peak", "contract")
 
 
 def _behaviour(spec: RelaySpec) -> dict[str, Any]:
@@ -226,6 +229,8 @@ def _behaviour(spec: RelaySpec) -> dict[str, Any]:
 
 def _relay(spec: RelaySpec, catalog: Catalog, path: Path) -> Relay:
     given = spec.model_dump(exclude_none=True, exclude={"name", "profile", *RECORDS}) | _behaviour(spec)
+    known = catalog.relays.get(spec.name)
+    given = with_contract(given, spec.contract, path, known.source if known else None)
     if "residency" in given:
         given["residency"] = tuple(given["residency"])
     if spec.name in catalog.relays:
@@ -236,7 +241,7 @@ def _relay(spec: RelaySpec, catalog: Catalog, path: Path) -> Relay:
             given.setdefault("grade", "quote")
         latency = {"ttft_p50_s", "ttft_sigma", "tokens_per_s", "tokens_sigma", "latency"} & set(given)
         latency_source = _source(path, row.latency_source) if latency else row.latency_source
-        return replace(row, **given, source=_source(path, row.source), latency_source=latency_source)
+        return replace(row, **({"source": _source(path, row.source)} | given), latency_source=latency_source)
     defaults: dict[str, Any] = {
         "vendor": spec.name,
         "usd_per_mtok_cached": None,
@@ -244,7 +249,7 @@ def _relay(spec: RelaySpec, catalog: Catalog, path: Path) -> Relay:
         "tokens_sigma": 0.2,
         "grade": "quote",
     }
-    return Relay(id=spec.name, source=_source(path), latency_source=_source(path), **(defaults | given))
+    return Relay(id=spec.name, latency_source=_source(path), **({"source": _source(path)} | defaults | given))
 
 
 def _source(path: Path, row: Source | None = None) -> Source:

@@ -81,6 +81,7 @@ class LongContext:
     usd_in: float
     usd_out: float
     usd_cached: float | None = None
+    usd_written: float | None = None
 
 
 @dataclass(frozen=True)
@@ -124,14 +125,14 @@ def token_usd(prices: TokenPrices, tokens: TokenCount, *, batch: bool = False, h
     >>> token_usd(TokenPrices(2.0, 8.0, 0.5, 2.5, 0.5), TokenCount(1000, 100, cached=400, written=200), batch=True)
     0.00115
     """
-    usd_in, usd_out, usd_cached = prices.usd_in, prices.usd_out, prices.usd_cached
+    row: TokenPrices | LongContext = prices
     for tier in sorted(prices.long_context, key=lambda tier: tier.above_tokens):
         if tokens.input > tier.above_tokens:
-            usd_in, usd_out, usd_cached = tier.usd_in, tier.usd_out, tier.usd_cached
-    cached = usd_in if usd_cached is None else usd_cached
-    written = usd_in if prices.usd_written is None else prices.usd_written
+            row = tier
+    cached = row.usd_in if row.usd_cached is None else row.usd_cached
+    written = row.usd_in if row.usd_written is None else row.usd_written
     plain = max(0.0, tokens.input - tokens.cached - tokens.written)
-    usd = plain * usd_in + tokens.cached * cached + tokens.written * written + tokens.output * usd_out
+    usd = plain * row.usd_in + tokens.cached * cached + tokens.written * written + tokens.output * row.usd_out
     if batch and prices.batch_factor is None:
         raise InputError("batch: this endpoint sells no batch service; send these requests one by one")
     factor = (prices.batch_factor or 0.0) if batch else 1.0

@@ -28,12 +28,12 @@ class Kept:
             return None
         try:
             value = json.loads((self.folder / f"{key}.json").read_text(encoding="utf-8"))
-            row, cpu_s, peak_mb = value["row"], float(value["cpu_s"]), float(value["peak_mb"])
+            row, cpu_s, peak_mb, worker = value["row"], float(value["cpu_s"]), float(value["peak_mb"]), int(value.get("worker", 0))
         except (OSError, ValueError, KeyError, TypeError):
             return None
         if not isinstance(row, dict) or row.get("status", "") in UNFINISHED or not math.isfinite(cpu_s):
             return None
-        return Outcome(row, cpu_s, peak_mb, kept=True)
+        return Outcome(row, cpu_s, peak_mb, kept=True, worker=worker)
 
     def put(self, key: str, outcome: Outcome) -> None:
         """Writes a finished outcome in one step: a kill leaves the whole file or none."""

@@ -34,6 +34,16 @@ class PoolRate:
         shape = asdict(self.deployment)
         return content_key({"pool": {name: str(value) for name, value in shape.items()}, "point": scenario_content(self.scenario, ())})
 
+    @property
+    def family(self) -> str:
+        """Each variant is measured by itself."""
+        return self.key
+
+    @property
+    def size(self) -> float:
+        """All variants of a replica take about as long."""
+        return 1.0
+
     def row(self) -> Row:
         """Rate inside the promises, memory, and the speed of one stream alone."""
         cost = step_cost(self.deployment, self.scenario.catalog.calibration)

@@ -71,12 +71,16 @@ class Point:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one point came to. `row` holds plain values by column name (see `table.POINT`); `cpu_s` and `peak_mb` are of its process."""
+    """What one point came to. `row` holds plain values by column name (see `table.POINT`); `cpu_s` and `peak_mb` are of its process.
+
+    `worker` tells processes of one machine apart.
+    """
 
     row: dict[str, Any]
     cpu_s: float = 0.0
     peak_mb: float = 0.0
     kept: bool = False  # read back from an earlier run
+    worker: int = 0
 
     @property
     def status(self) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 
 from optimize.whatif.cluster import joined
 from optimize.whatif.keep import Kept
+from optimize.whatif.order import in_turns
 from optimize.whatif.records import Outcome
 from optimize.whatif.task import Job
 from optimize.whatif.task import run as run_job
@@ -98,7 +99,7 @@ def sent(tasks: dict[str, Job], where: Where) -> Iterator[tuple[str, Outcome]]:
 
     jobs = min(where.jobs, len(tasks)) if where.cluster is None else -1
     parallel = Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1, pre_dispatch="all" if where.cluster else "2*n_jobs")
-    yield from parallel(delayed(named)(key, task) for key, task in list(tasks.items()))
+    yield from parallel(delayed(named)(key, tasks[key]) for key in in_turns(tasks))
 
 
 def named(key: str, task: Job) -> tuple[str, Outcome]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import hashlib
 import json
+import os
 import resource
 import sys
 import time
@@ -16,6 +17,7 @@ from typing import Any, Protocol
 from optimize.capacity import traffic_content
 from optimize.records import Plan
 from optimize.whatif.factors import with_factors
+from optimize.whatif.order import Sized, family_of, size_of
 from optimize.whatif.outcome import Row, no_row, row_of
 from optimize.whatif.records import Outcome
 from sim.errors import InputError
@@ -39,6 +41,16 @@ class Task:
     def key(self) -> str:
         """Hash of all that the outcome depends on: values, factors, seed, catalogue, the log's bytes, the version of the program."""
         return content_key({"point": scenario_content(self.scenario, self.factors), "fleet": self.keep_fleet})
+
+    @property
+    def family(self) -> str:
+        """The same for points that share their measurements."""
+        return family_of(self.scenario, self.factors)
+
+    @property
+    def size(self) -> float:
+        """Requests of a day."""
+        return size_of(self.scenario, self.factors)
 
     def row(self) -> Row:
         """The plan as one row."""
@@ -94,7 +106,7 @@ def program() -> str:
     return digest.hexdigest()[:16]
 
 
-class Job(Protocol):
+class Job(Sized, Protocol):
     """What runs anywhere and is kept under its key."""
 
     @property
@@ -120,7 +132,7 @@ def run(job: Job) -> Outcome:
         row = no_row("bad_input", "; ".join(error.problems))
     except Exception as error:  # a defect of ours in one point must not take the others with it
         row = no_row("failed", f"{type(error).__name__}: {error}".splitlines()[0])
-    return Outcome(row, round(time.process_time() - started_s, 3), peak_mb())
+    return Outcome(row, round(time.process_time() - started_s, 3), peak_mb(), worker=os.getpid())
 
 
 def content_key(content: dict[str, Any]) -> str:

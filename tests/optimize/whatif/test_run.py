@@ -21,6 +21,8 @@ class Fake:
 
     name: str
     folder: Path
+    family: str = ""
+    size: float = 1.0
 
     @property
     def key(self) -> str:

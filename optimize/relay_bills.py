@@ -140,18 +140,18 @@ def metered_prices(terms: RelayTerms, relay: Relay) -> Floats:
     return usd
 
 
-def price_notes(scenario: Scenario, relays: Sequence[RelayTerms]) -> list[str]:
-    """What the prices of the hours, of batches and of long prompts take for granted, in words."""
-    bought = [terms for terms in relays if terms.units is None]
+def price_notes(scenario: Scenario, relays: Sequence[RelayTerms], flow: Floats) -> list[str]:
+    """What the prices of the hours, of batches and of long prompts take for granted, in words; `flow` [relays, classes, slices]."""
+    sold = [(terms, used.any(axis=1)) for terms, used in zip(relays, flow, strict=True) if terms.units is None]
     notes = []
-    clockless = [terms.relay.id for terms in bought if terms.relay.off_peak is not None and terms.hour_factors is None]
+    clockless = [terms.relay.id for terms, _ in sold if terms.relay.off_peak is not None and terms.hour_factors is None]
     if clockless:
         notes.append(
             f"{', '.join(clockless)}: cheaper off peak, by UTC; nobody says which hours of UTC these are (traffic.utc_offset_h), so "
             "every hour pays the dearest price."
         )
-    for terms in bought:
-        meter = terms.meter or {}
+    for terms, used in sold:
+        meter = {kind: np.where(used, tokens, 0.0) for kind, tokens in (terms.meter or {}).items()}
         batch = [scenario.request_classes[c].name for c in np.flatnonzero(meter.get("batch input", np.zeros(0)))]
         if batch:
             notes.append(

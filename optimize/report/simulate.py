@@ -11,6 +11,7 @@ import numpy.typing as npt
 from rich.text import Text
 
 from optimize.money import relay_request_usd
+from optimize.money.metering import KINDS, Metered, metered_usd, plain_meter, tiered
 from optimize.report.plan_json import number, seconds
 from optimize.report.terminal import bullets, output, screen, section, show, table
 from optimize.report.words import count, duration, percent, promise
@@ -89,16 +90,38 @@ def _target(run: SimulationRun, index: int) -> Json:
 
 
 def _cached(run: SimulationRun, index: int, relay: Relay) -> Json:
-    """Tokens that the relay's cache has served, and its bill; without a cache where the writes would cost more than it saves."""
+    """Tokens that the relay's cache has served, and its bill; without a cache where the writes would cost more than it saves.
+
+    Long prompts pay their own prices, in the proportions of the requests answered; never a batch price, nor one of the hour.
+    """
     stats, read, written = run.result.targets[index], 0, 0
     billed = (stats.billed_input_tokens, stats.billed_output_tokens)
+    each = None
     if run.requests is not None:
-        read, written = (int(tokens.sum()) for tokens in cached_and_written(run.requests, run.result.log, index, relay))
+        each = cached_and_written(run.requests, run.result.log, index, relay)
+        read, written = (int(tokens.sum()) for tokens in each)
     written = written if relay.usd_per_mtok_cache_write is not None else 0
+    long = _long_prompts_usd(run, index, relay, billed, each)
+    if long is not None:
+        return {"cached_input_tokens": read, "written_input_tokens": written, "billed_usd": number(long)}
     usd, plain = relay_request_usd(relay, billed[0], read, billed[1], written), relay_request_usd(relay, billed[0], 0, billed[1])
     if plain < usd:
         usd, read, written = plain, 0, 0
     return {"cached_input_tokens": read, "written_input_tokens": written, "billed_usd": number(usd)}
+
+
+def _long_prompts_usd(
+    run: SimulationRun, index: int, relay: Relay, billed: tuple[int, int], each: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]] | None
+) -> float | None:
+    """The bill where an answered prompt is longer than a threshold of the relay; None where none is. `each`: cached, written tokens."""
+    log = run.result.log
+    mine = (log.target == index) & (log.status == Status.FINISHED)
+    prompts, answers = log.input_tokens[mine].astype(np.float64), log.output_tokens[mine].astype(np.float64)
+    if not relay.long_prompts or prompts.max(initial=0) <= relay.long_prompts[0].above_tokens:
+        return None
+    read, new = (np.zeros(len(prompts)),) * 2 if each is None else (tokens[mine].astype(np.float64) for tokens in each)
+    sample = Metered(prompts, dict(zip(KINDS, (prompts - read - new, read, new, answers), strict=True)))
+    return metered_usd(relay, tiered(relay, plain_meter(billed[0], float(read.sum()), float(new.sum()), billed[1]), sample))
 
 
 def _statuses(status: npt.NDArray[np.int8]) -> dict[str, int]:

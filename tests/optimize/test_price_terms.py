@@ -103,7 +103,7 @@ def test_a_batch_class_pays_the_batch_price_and_a_chat_class_beside_it_does_not(
     (alone,) = terms_of(replace(given, request_classes=(replace(both[0], kind="chat", models=(LUNA.model,)), given.request_classes[1])))
     assert found.usd_per_request[1] == alone.usd_per_request[1] and alone.meter is None
     assert alone.usd_per_request[0] > found.usd_per_request[0]
-    assert any("batch service" in note and "24 h" in note for note in price_notes(given, [found]))
+    assert any("batch service" in note and "24 h" in note for note in price_notes(given, [found], np.ones((1, 2, 1))))
 
 
 def test_a_cache_that_saves_more_than_a_batch_is_kept() -> None:
@@ -142,7 +142,7 @@ def test_nobody_buys_an_hour_whose_place_in_the_day_is_not_known() -> None:
     given = market(week(None), NIGHTLY, classes=(request_class("chat", 1.0),))
     (found,) = terms_of(given)
     assert found.hour_factors is None
-    assert any("utc_offset_h" in note for note in price_notes(given, [found]))
+    assert any("utc_offset_h" in note for note in price_notes(given, [found], np.ones((1, 1, 1))))
     (constant,) = terms_of(market(ConstantTraffic(1.0), NIGHTLY, classes=(request_class("chat", 1.0),)))
     assert constant.hour_factors is not None and constant.hour_factors[0, 0] == pytest.approx((7 + 17 * 0.5) / 24)
 

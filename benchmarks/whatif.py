@@ -1,11 +1,12 @@
 """What many scenarios cost: processes against one, and growth with the number of users.
 
     python -m benchmarks.whatif speedup scenarios/two_offers.yaml --vary traffic.rate_rps=5:80:log12
-    python -m benchmarks.whatif speedup scenarios/million_dau.yaml --full      # the 60-point grid: hours of CPU
+    python -m benchmarks.whatif speedup scenarios/million_dau.yaml --full --out results/grid60      # the 60-point grid
     python -m benchmarks.whatif growth scenarios/million_dau.yaml --users 1e4,3e4,1e5
 
-Every run starts with empty caches. `speedup` compares wall times, which mean something only on an idle machine; the CPU seconds beside
-them always do.
+Every run starts with empty caches. `speedup` runs the same points in one process and in --jobs. Wall times mean something only on an
+idle machine. `speedup_by_cpu` holds on a busy one too: CPU seconds of one process over those of the parent and its busiest worker; it
+misses only what a process waits. With --out, what was killed goes on where it was: points are kept, and the time of the parts is added.
 """
 
 from __future__ import annotations
@@ -14,23 +15,24 @@ import argparse
 import json
 import os
 import resource
+import shutil
+import sys
 import tempfile
 import time
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 from optimize.whatif.ask import Question, run_points
 from optimize.whatif.grid import grid
-from optimize.whatif.records import Point
+from optimize.whatif.records import Outcome, Point
 from optimize.whatif.run import Where
+from optimize.whatif.task import program
 from optimize.whatif.vary import parse_axes
 
-FULL = (  # 5 x 3 x 2 x 2 = 60 points
-    "traffic.daily_active_users=1e5:3e6:log5",
-    "budget.per_month=50k,100k,200k",
-    "candidates.offers=-verda.h100x2",
-    "policy.limits_negotiable=true,false",
-)
+FULL = ("traffic.daily_active_users=1e5:3e6:log10", "budget.per_month=5k,10k,20k,50k,100k,200k")  # 60 points
 
 
 def cpu_s() -> float:
@@ -38,40 +40,94 @@ def cpu_s() -> float:
     return sum(sum(resource.getrusage(who)[:2]) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
 
 
-def timed(question: Question, points: tuple[Point, ...], jobs: int) -> dict[str, Any]:
-    """One run of all points with empty caches: wall time, CPU time, per point, memory."""
+class Clock:
+    """Wall time of a run, in parts where it was killed and started again; `overhead_s` is CPU time beside that of its points."""
+
+    def __init__(self, folder: Path) -> None:
+        self.file, self.started_s = folder / "clock.json", time.monotonic()
+        self.before: dict[str, Any] = {"program": program(), "wall_s": 0.0, "overhead_s": 0.0, "parts": 0}
+        if self.file.exists() and (kept := json.loads(self.file.read_text()))["program"] == program():
+            self.before = kept
+        else:
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir(parents=True)
+        self.before["parts"] += 1
+
+    def write(self, overhead_s: float = 0.0) -> dict[str, Any]:
+        """What has passed so far, kept on disk."""
+        wall_s = self.before["wall_s"] + time.monotonic() - self.started_s
+        now = self.before | {"wall_s": wall_s, "overhead_s": self.before["overhead_s"] + overhead_s}
+        self.file.write_text(json.dumps(now))
+        return now
+
+
+def timed(question: Question, points: tuple[Point, ...], jobs: int, out: Path | None = None) -> dict[str, Any]:
+    """One run of all points that begins with empty caches: wall time, CPU time, per point and per worker, memory."""
     from joblib.externals.loky import get_reusable_executor
 
-    with tempfile.TemporaryDirectory() as cache:
-        os.environ["SERVEMIX_CACHE_DIR"] = cache
-        wall_s, cpu = time.monotonic(), cpu_s()
-        found = [each for each in run_points(question.source(), points, Where(jobs)).outcomes if each is not None]
-        wall_s = time.monotonic() - wall_s
+    with tempfile.TemporaryDirectory() if out is None else nullcontext(str(out / f"jobs-{jobs}")) as name:
+        folder = Path(name)
+        clock, cpu = Clock(folder), cpu_s()
+        os.environ["SERVEMIX_CACHE_DIR"] = str(folder / "cache")
+
+        def tell(text: str) -> None:
+            clock.write()
+            print(f"{jobs} job{'s' if jobs > 1 else ''}: {text}", file=sys.stderr)
+
+        ran = run_points(question.source(), points, Where(jobs, out=folder, tell=tell))
+        if ran.interrupted:
+            raise SystemExit(130)
+        found = [each for each in ran.outcomes if each is not None]
+        passed = clock.write()
         get_reusable_executor().shutdown(wait=True)  # type: ignore[no-untyped-call,unused-ignore]  # so that its CPU time is counted
-        cpu = cpu_s() - cpu
-    each_s = [outcome.cpu_s for outcome in found]
+        passed |= {"overhead_s": passed["overhead_s"] + cpu_s() - cpu - sum(each.cpu_s for each in found if not each.kept)}
+        clock.file.write_text(json.dumps(passed))
+    return summary(found, jobs, passed)
+
+
+def summary(found: Sequence[Outcome], jobs: int, passed: dict[str, Any]) -> dict[str, Any]:
+    """One run in figures. `quiet_s` is its wall time on an idle machine, if nobody waited."""
+    each_s, busy_s, peak_mb = [outcome.cpu_s for outcome in found], Counter[int](), Counter[int]()
+    for outcome in found:
+        busy_s[outcome.worker] += outcome.cpu_s  # type: ignore[assignment]
+        peak_mb[outcome.worker] = max(peak_mb[outcome.worker], outcome.peak_mb)  # type: ignore[assignment]
     return {
         "jobs": jobs,
         "points": len(found),
-        "met": sum(outcome.status == "met" for outcome in found),
-        "wall_s": round(wall_s, 1),
-        "cpu_s": round(cpu, 1),
-        "cpu_s_per_point": round(sum(each_s) / len(each_s), 2),
+        "statuses": dict(sorted(Counter(outcome.status for outcome in found).items())),
+        "parts": passed["parts"],
+        "wall_s": round(passed["wall_s"], 1),
+        "cpu_s": round(sum(each_s) + passed["overhead_s"], 1),
+        "overhead_cpu_s": round(passed["overhead_s"], 1),
+        "wall_ms_per_point": round(1000 * passed["wall_s"] / len(found)),
+        "cpu_ms_per_point": round(1000 * sum(each_s) / len(found)),
         "least_s": min(each_s),
         "most_s": max(each_s),
-        "peak_mb": max(outcome.peak_mb for outcome in found),
+        "worker_cpu_s": sorted(round(value, 1) for value in busy_s.values()),
+        "worker_peak_mb": sorted(peak_mb.values()),
+        "peak_mb": max(peak_mb.values()),
+        "quiet_s": round(max(busy_s.values()) + passed["overhead_s"], 1),
         "rows": [outcome.row for outcome in found],
     }
 
 
 def speedup(options: argparse.Namespace) -> None:
     """The same points in one process and in several."""
-    axes = parse_axes(FULL if options.full else options.vary)
-    runs = [timed(Question(options.scenario, tuple(options.set or ())), grid(axes), jobs) for jobs in (1, options.jobs)]
-    same = runs[0].pop("rows") == runs[1].pop("rows")
-    for run in runs:
-        print(json.dumps(run))
-    print(json.dumps({"speedup": round(runs[0]["wall_s"] / runs[1]["wall_s"], 2), "same_rows": same}))
+    points = grid(parse_axes(FULL if options.full else options.vary))
+    question = Question(options.scenario, tuple(options.set or ()))
+    runs = []
+    for jobs in (1, options.jobs):
+        runs.append(timed(question, points, jobs, options.out))
+        print(json.dumps({key: value for key, value in runs[-1].items() if key != "rows"}), flush=True)
+    one, many = runs
+    facts = {
+        "speedup": round(one["wall_s"] / many["wall_s"], 2),
+        "speedup_by_cpu": round(one["cpu_s"] / many["quiet_s"], 2),
+        "cpu_ratio": round(many["cpu_s"] / one["cpu_s"], 3),
+        "balance": round(max(many["worker_cpu_s"]) * len(many["worker_cpu_s"]) / sum(many["worker_cpu_s"]), 3),
+        "same_rows": one["rows"] == many["rows"],
+    }
+    print(json.dumps(facts))
 
 
 def growth(options: argparse.Namespace) -> None:
@@ -81,7 +137,7 @@ def growth(options: argparse.Namespace) -> None:
         run = timed(Question(options.scenario, tuple(options.set or ())), grid(axes), 1)
         row = run["rows"][0]
         said = {key: row.get(key) for key in ("status", "answer", "per_month", "requests_per_month", "requests_simulated")}
-        print(json.dumps({"users": float(users), "cpu_s": run["cpu_s_per_point"], "peak_mb": run["peak_mb"], **said}), flush=True)
+        print(json.dumps({"users": float(users), "cpu_s": run["most_s"], "peak_mb": run["peak_mb"], **said}), flush=True)
 
 
 def main() -> None:
@@ -93,6 +149,7 @@ def main() -> None:
     parser.add_argument("--users", default="1e4,3e4,1e5")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--full", action="store_true", help="the 60-point grid")
+    parser.add_argument("--out", type=Path, help="keep points and go on after a kill")
     options = parser.parse_args()
     (speedup if options.what == "speedup" else growth)(options)
 

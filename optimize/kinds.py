@@ -94,7 +94,7 @@ def keeps(market: Market, kind: Kind, solution: ProgramSolution) -> bool:
     quantiles = np.array([row.quantile for row in kind.problem.slos])
     hours = hours_to_simulate(kind.problem, solution, limit=FEW_HOURS)
     costs, seeds = [state.cost for state in kind.pools], HOLD_OUT_SEEDS[:FIRST_SEEDS]
-    found = verify(market.scenario, kind.problem, solution, costs, seeds, market.jobs, hours)
+    found = verify(market.scenario, kind.problem, solution, costs, seeds, market.jobs, hours, store=market.store)
     return all(bool((each.attainment.mean(axis=0) >= quantiles).all()) for each in found)
 
 

@@ -10,14 +10,15 @@ import numpy as np
 from optimize.capacity import measure_all
 from optimize.cascades import classifier_prices
 from optimize.contract_terms import boot_terms, spot_terms
-from optimize.fresh_seeds import HOLD_OUT_SEEDS, relay_room
+from optimize.fresh_seeds import HOLD_OUT_SEEDS, MORE_SEEDS, relay_room
+from optimize.hour_evidence import HourEvidence
 from optimize.market import PoolState, known_all
 from optimize.money import classifier_usd, plan_cost_usd
 from optimize.program.answered import own_miss
 from optimize.program.solve import solve
 from optimize.records import ProgramInput, ProgramSolution, RelayTerms, SloRow
 from optimize.store import CapacityStore
-from optimize.verify import HourEvidence, hours_to_simulate, verify
+from optimize.verify import hours_to_simulate, verify
 from sim.scenario.records import Scenario
 from sim.traffic.columns import Demand
 
@@ -211,7 +212,8 @@ def hold_out(market: Market, settled: Settled, stop_after: int | None, first: Se
     costs = [state.cost for state in settled.pools]
     hours = list(dict.fromkeys([*first, *hours_to_simulate(settled.problem, settled.solution)]))
     seeds, tell = HOLD_OUT_SEEDS, market.tell
-    return verify(market.scenario, settled.problem, settled.solution, costs, seeds, market.jobs, hours, tell, stop_after)
+    scenario, problem, solution = market.scenario, settled.problem, settled.solution
+    return verify(scenario, problem, solution, costs, seeds, market.jobs, hours, tell, stop_after, market.store, MORE_SEEDS)
 
 
 def failed_hours(settled: Settled, evidence: Sequence[HourEvidence]) -> list[int]:
@@ -254,7 +256,7 @@ def slim_down(market: Market, settled: Settled, evidence: list[HourEvidence]) ->
             continue
         candidate = replace(best, solution=slim)
         hours = hours_to_simulate(candidate.problem, slim, limit=3)
-        tried = verify(market.scenario, candidate.problem, slim, costs, REMOVAL_SEEDS, market.jobs, hours, stop_after=1)
+        tried = verify(market.scenario, candidate.problem, slim, costs, REMOVAL_SEEDS, market.jobs, hours, stop_after=1, store=market.store)
         if all_hold(candidate, tried):
             best = candidate
     if best is settled:

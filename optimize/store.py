@@ -1,4 +1,4 @@
-"""Measured capacities on disk, by content hash: the same question is simulated once per machine."""
+"""Measured capacities and simulated hours on disk, by content hash: the same question is simulated once per machine."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import math
 import os
 import sqlite3
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -68,15 +69,15 @@ class CapacityStore:
         except (OSError, sqlite3.Error):
             self.disk = None
 
-    def get(self, key: str) -> dict[str, Any] | None:
-        """The value stored under `key`, or None; an entry that cannot be read counts as absent."""
+    def get(self, key: str, fits: Callable[[Any], bool] = plausible) -> dict[str, Any] | None:
+        """The value stored under `key`, or None; an entry that cannot be read, or that does not look like one, counts as absent."""
         value = self.memory.get(key)
         if value is None and self.disk is not None:
             try:
                 value = self.disk.get(key, retry=True)
             except (OSError, ValueError, TypeError, sqlite3.Error, zlib.error):
                 value = None
-        if not plausible(value):
+        if value is None or not fits(value):
             return None
         self.hits += 1
         return value

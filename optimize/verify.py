@@ -2,55 +2,23 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from optimize.fresh_seeds import fresh_seed_bound
-from optimize.latency_ladder import latency_ladder
+from optimize.hour_evidence import HourEvidence, attained, decided, gather, telling, worth_more
+from optimize.hour_store import hour_key, known_hour, stored
 from optimize.plan_hour import Hour, HourSample, fleet_of, simulate_hour
-from optimize.records import Floats, ProgramInput, ProgramSolution, SloRow, SloVerdict, Verification
+from optimize.records import ProgramInput, ProgramSolution, SloRow, SloVerdict, Verification
+from optimize.store import CapacityStore
 from sim.engine.deployment import StepCost
 from sim.scenario.records import Scenario
 
 BATCH = 4  # seeds after which a clear case is closed
 MAX_HOURS = 12
-
-
-@dataclass(frozen=True)
-class HourEvidence:
-    """All seeds of one hour: attainment [seeds, slo rows] over the class, and counts by target summed over seeds.
-
-    `verdicts` are those of promises that are missed here on the pooled seeds, or that no hour before attained less; none where no
-    request of the class came.
-    """
-
-    hour: Hour
-    attainment: Floats
-    met: npt.NDArray[np.int64]
-    seen: npt.NDArray[np.int64]
-    verdicts: tuple[SloVerdict, ...]
-    requests: int
-    hours_of_week: int
-
-    name: str = ""
-
-    @property
-    def bound(self) -> Floats:
-        """[slo rows] attainment that a fresh seed reaches in this hour: see `fresh_seed_bound`."""
-        return fresh_seed_bound(self.attainment, self.hours_of_week)
-
-    def holds(self, quantiles: Floats) -> npt.NDArray[np.bool_]:
-        """[slo rows] whether a fresh seed would be met."""
-        return np.asarray(self.bound >= quantiles)
-
-    def shortfall(self, quantiles: Floats) -> Floats:
-        """[slo rows] how far the bound for a fresh seed is below the promise, in attainment; 0 where it holds."""
-        return np.asarray(np.maximum(quantiles - self.bound, 0.0))
 
 
 def hours_to_simulate(problem: ProgramInput, solution: ProgramSolution, limit: int = MAX_HOURS) -> list[int]:
@@ -69,61 +37,6 @@ def hours_to_simulate(problem: ProgramInput, solution: ProgramSolution, limit: i
     return list(dict.fromkeys(wanted))[:limit]
 
 
-def attained(samples: Sequence[HourSample]) -> Floats:
-    """[seeds, slo rows] attainment over each row's class; 1 where there was no request."""
-    met, seen = (np.array([getattr(s, name).sum(axis=0) for s in samples]) for name in ("met", "seen"))
-    return np.where(seen == 0, 1.0, met / np.maximum(seen, 1))
-
-
-def decided(attainment: Floats, quantiles: Floats, hours_of_week: int) -> bool:
-    """Whether the seeds so far settle an hour: every promise holds for a fresh seed, or the mean of one is below it."""
-    holds = fresh_seed_bound(attainment, hours_of_week) >= quantiles
-    return bool(holds.all() or (attainment.mean(axis=0) < quantiles).any())
-
-
-def gather(problem: ProgramInput, hour: Hour, samples: Sequence[HourSample], worst: dict[int, float]) -> HourEvidence:
-    """Evidence of one hour from its seeds; `worst` holds the least margin of each promise so far, and learns."""
-    met, seen = sum(s.met for s in samples), sum(s.seen for s in samples)
-    pooled = np.where(seen.sum(axis=0) == 0, 1.0, met.sum(axis=0) / np.maximum(seen.sum(axis=0), 1))  # type: ignore[union-attr]
-    verdicts = []
-    for i, row in enumerate(problem.slos):
-        if not seen[..., i].any():  # type: ignore[index]
-            continue  # nobody came: that says nothing of the promise, in either direction
-        margin = float(pooled[i]) - row.quantile
-        if margin < worst.get(i, math.inf) or margin < 0:
-            verdicts.append(slo_verdict(row, problem.demand.slices[hour.index], [s.latency[i] for s in samples]))
-            worst[i] = min(margin, worst.get(i, math.inf))
-    requests = sum(s.requests for s in samples)
-    return HourEvidence(
-        hour,
-        attained(samples),
-        np.asarray(met),
-        np.asarray(seen),
-        tuple(verdicts),
-        requests,
-        len(problem.demand.slices),
-        problem.demand.slices[hour.index],
-    )
-
-
-def slo_verdict(row: SloRow, hour: str, latency_s: Sequence[npt.NDArray[np.float32]]) -> SloVerdict:
-    """What the seeds of one hour say of one promise."""
-    from sim.latency import verdict
-
-    answer = verdict(latency_s, row.quantile, row.limit_s)
-    return SloVerdict(
-        row=row,
-        hour=hour,
-        simulated_s=answer.simulated_s,
-        ci95_s=answer.ci95_s,
-        attainment=answer.attainment,
-        attainment_ci95=answer.attainment_ci95,
-        requests=answer.requests,
-        met=answer.met,
-        distribution=latency_ladder(latency_s, row.quantile),
-    )
-
-
 def verify(
     scenario: Scenario,
     problem: ProgramInput,
@@ -134,14 +47,18 @@ def verify(
     hours: Sequence[int] | None = None,
     tell: Callable[[str], None] = lambda _: None,
     stop_after: int | None = None,
+    store: CapacityStore | None = None,
+    more_seeds: Sequence[int] = (),
 ) -> list[HourEvidence]:
     """Evidence for each chosen hour, all classes together, every seed independent of the ones that capacity was searched on.
 
-    An hour is closed after 4 seeds where they settle it (`decided`), else after 8, else after all. With `stop_after`, ends once so
-    many hours do not hold: enough to know that the plan must change.
+    An hour is closed after 4 seeds where they settle it (`decided`), else after 8, else after all; where it holds, `more_seeds` go on
+    until every attainment is known to half a point. With `stop_after`, ends once so many hours do not hold: enough to know that the
+    plan must change. Hours that `store` has are not simulated again.
     """
     from joblib import Parallel
 
+    store = CapacityStore(None) if store is None else store
     chosen = hours_to_simulate(problem, solution) if hours is None else hours
     quantiles = np.array([row.quantile for row in problem.slos])
     evidence: list[HourEvidence] = []
@@ -149,29 +66,61 @@ def verify(
     failed = 0
     with Parallel(n_jobs=jobs) as parallel:
         for k, t in enumerate(chosen):
-            tell(f"simulating {problem.demand.slices[t]} ({k + 1} of {len(chosen)} hours, up to {len(seeds)} seeds)")
             hour = fleet_of(scenario, problem, solution, costs, t)
-            samples = list(samples_of(parallel, scenario, problem, hour, seeds, quantiles))
-            evidence.append(gather(problem, hour, samples, worst))
-            failed += not evidence[-1].holds(quantiles).all()
+            key = hour_key(scenario, problem, hour, (*seeds, *more_seeds))
+            known = remembered(store, key, problem, hour, worst)
+            if known is None:
+                tell(f"simulating {problem.demand.slices[t]} ({k + 1} of {len(chosen)} hours, up to {len(seeds)} seeds)")
+                samples = samples_of(parallel, scenario, problem, hour, seeds, more_seeds)
+                known = gather(problem, hour, samples, worst)
+                store.put(key, stored(known))
+            evidence.append(known)
+            failed += not known.holds(quantiles).all()
             if failed == stop_after:
                 break
     return evidence
 
 
+def remembered(store: CapacityStore, key: str, problem: ProgramInput, hour: Hour, worst: dict[int, float]) -> HourEvidence | None:
+    """Evidence from the store with the verdicts that are wanted now; None where it has none, or not all of those."""
+    found = known_hour(store, key, problem, hour)
+    if found is None:
+        return None
+    learnt = dict(worst)
+    rows = [problem.slos[i] for i in telling(problem, found.met, found.seen, learnt)]
+    verdicts = {verdict.row: verdict for verdict in found.verdicts}
+    if any(row not in verdicts for row in rows):
+        return None
+    worst.update(learnt)
+    return replace(found, verdicts=tuple(verdicts[row] for row in rows))
+
+
 def samples_of(
-    parallel: Any, scenario: Scenario, problem: ProgramInput, hour: Hour, seeds: Sequence[int], quantiles: Floats
-) -> Iterator[HourSample]:
-    """Samples of one hour, seed by seed, until the hour is decided."""
+    parallel: Any, scenario: Scenario, problem: ProgramInput, hour: Hour, seeds: Sequence[int], more_seeds: Sequence[int]
+) -> list[HourSample]:
+    """Samples of one hour, seed by seed, until the hour is decided; one that holds goes on until it is known closely."""
+    quantiles, hours = np.array([row.quantile for row in problem.slos]), len(problem.demand.slices)
+    seen: list[HourSample] = []
+    for batch in simulated(parallel, scenario, problem, hour, seeds):
+        seen += batch
+        if decided(attained(seen), quantiles, hours):
+            break
+    most = len(seen) + len(more_seeds)
+    if (fresh_seed_bound(attained(seen), hours) < quantiles).any() or not worth_more(attained(seen), most):
+        return seen
+    for batch in simulated(parallel, scenario, problem, hour, more_seeds):
+        seen += batch
+        if not worth_more(attained(seen), most):
+            break
+    return seen
+
+
+def simulated(parallel: Any, scenario: Scenario, problem: ProgramInput, hour: Hour, seeds: Sequence[int]) -> Iterator[list[HourSample]]:
+    """Batches of samples, one per seed."""
     from joblib import delayed
 
-    seen: list[HourSample] = []
     for first in range(0, len(seeds), BATCH):
-        batch = parallel(delayed(simulate_hour)(scenario, problem, hour, seed) for seed in seeds[first : first + BATCH])
-        yield from batch
-        seen += batch
-        if decided(attained(seen), quantiles, len(problem.demand.slices)):
-            return
+        yield parallel(delayed(simulate_hour)(scenario, problem, hour, seed) for seed in seeds[first : first + BATCH])
 
 
 def verification(evidence: Sequence[HourEvidence], seeds: Sequence[int]) -> Verification:
@@ -213,6 +162,6 @@ def close_call(problem: ProgramInput, evidence: Sequence[HourEvidence], i: int) 
         return ""
     kept, seeds = int((worst.attainment[:, i] >= row.quantile).sum()), len(worst.attainment)
     return (
-        f"{problem.class_names[row.class_index]} {row.metric}: kept over the hold-out seeds together, in {worst.name} on {kept} of {seeds}; "
-        "a fresh week may miss it"
+        f"{problem.class_names[row.class_index]} {row.metric}: kept over the hold-out seeds together, "
+        f"in {worst.name} on {kept} of {seeds}; a fresh week may miss it"
     )

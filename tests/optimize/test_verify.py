@@ -7,10 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from optimize.hour_evidence import HourEvidence, decided, gather
 from optimize.plan_hour import Hour, HourSample, warmup_keep
 from optimize.program.solve import solve
 from optimize.records import ProgramSolution, SloRow
-from optimize.verify import HourEvidence, decided, gather, hours_to_simulate, untested, verification
+from optimize.verify import hours_to_simulate, untested, verification
 from sim.fleet_records import Fleet
 from tests.optimize.program.problems import offer, pool, problem, relay
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from optimize.hour_evidence import slo_verdict
 from optimize.latency_ladder import SHARES, latency_ladder
 from optimize.records import Plan, SloRow
 from optimize.report.figures import figures
@@ -16,7 +17,6 @@ from optimize.report.html import DISTRIBUTIONS, html
 from optimize.report.latency import latency_summary, latency_words
 from optimize.report.plan_json import NEVER_S, plan_json
 from optimize.report.tables import latency_table
-from optimize.verify import slo_verdict
 from tests.optimize.report import plan_fixture
 
 

@@ -79,7 +79,7 @@ def _check(requests: Requests, turns: Turns) -> None:
         problems.append(f"turns: {len(after)} and {len(turns.think_ps)} entries for {size} requests; write one per request")
     elif (after >= np.arange(size)).any() or (after < FIRST).any():
         problems.append("turns: a request waits for a later one or for one that does not exist; write an earlier index or -1")
-    elif len(np.unique(after[after >= 0])) < np.count_nonzero(after >= 0):
+    elif _waited_for(after) < np.count_nonzero(after >= 0):
         problems.append("turns: two requests wait for the same one; at most one may")
     elif (turns.think_ps < 0).any():
         problems.append("turns: a think time is negative; write 0 or more")
@@ -87,6 +87,13 @@ def _check(requests: Requests, turns: Turns) -> None:
         raise InputError(problems)
     first = after == FIRST
     check_requests(requests, requests.arrival_ps[first])
+
+
+def _waited_for(after: npt.NDArray[np.int64]) -> int:
+    """How many different requests others wait for."""
+    waited = np.zeros(len(after), bool)
+    waited[after[after >= 0]] = True
+    return int(np.count_nonzero(waited))
 
 
 class _Clients:

@@ -42,7 +42,7 @@ class _FleetLife:
     """The pools of one run that live by rules."""
 
     def __init__(self, fleet: Fleet, life: Lifecycle, requests: Requests, seed: int) -> None:
-        self.run = Run(fleet, requests, seed, self._offer_to)
+        self.run = Run(fleet, requests, seed, self._offer_to, moving=True)
         changes = sorted(life.changes, key=lambda change: change.at_ps)
         self.pools: dict[int, PoolLife] = {}
         for rules in life.rules:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from sim.engine.groups import first_rows
 from sim.streams import stream
 from sim.traffic.columns import Requests
 
@@ -13,9 +14,7 @@ ROUTERS = ("least_outstanding", "round_robin", "session_affinity")
 WHOLE = 1 - 1e-9  # a row of shares that sums to this rejects nothing: the rest is rounding
 
 
-def targets_of(
-    requests: Requests, shares: npt.NDArray[np.float64], seed: int, whole_sessions: bool = False
-) -> npt.NDArray[np.int16]:
+def targets_of(requests: Requests, shares: npt.NDArray[np.float64], seed: int, whole_sessions: bool = False) -> npt.NDArray[np.int16]:
     """Target index of each request, drawn by the shares of its class; NO_TARGET for what is missing to 1.
 
     One uniform number per request, whatever the shares: when a share grows by x, only x of the requests change
@@ -30,8 +29,8 @@ def targets_of(
     """
     draws = stream(seed, "split").random(len(requests))
     if whole_sessions:
-        rows = np.flatnonzero(requests.session_id >= 0)
-        draws[rows] = draws[rows][_first_of_session(requests.session_id[rows])]
+        first = first_rows(requests.session_id)
+        draws = np.where(first >= 0, draws[first], draws)
     targets = np.full(len(requests), NO_TARGET, np.int16)
     for class_index, row in enumerate(shares):
         mask = requests.class_id == class_index
@@ -41,9 +40,3 @@ def targets_of(
         chosen = np.searchsorted(edges, draws[mask], side="right")
         targets[mask] = np.where(chosen < len(row), chosen, NO_TARGET)
     return targets
-
-
-def _first_of_session(session_id: npt.NDArray[np.int64]) -> npt.NDArray[np.intp]:
-    """For each row the first row of the same session."""
-    _, first, number = np.unique(session_id, return_index=True, return_inverse=True)
-    return first[number]

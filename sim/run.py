@@ -11,8 +11,9 @@ import numpy.typing as npt
 import simpy
 
 from sim.engine import kernel, layout
-from sim.engine.links import request_links
-from sim.engine.state import PoolState, request_rows
+from sim.engine.links import PoolLinks, pool_links
+from sim.engine.rows import request_rows
+from sim.engine.state import PoolState
 from sim.errors import InputError
 from sim.fleet_records import Fleet, Pool, RequestLog, SimulationResult, Status, TargetStats
 from sim.laws import check_log, check_pool
@@ -41,7 +42,8 @@ def nobody_waits(request: int, when_ps: int) -> None:
 class Run:
     """One simulation: `serve()` says what an arrival does at each target, `result()` is its log once the clock has stopped.
 
-    `offer_to` makes the way into a pool; `ended` hears of each request that a relay, or no target, has ended.
+    `offer_to` makes the way into a pool; `ended` hears of each request that a relay, or no target, has ended. `moving`: what one
+    pool had may come to another.
     """
 
     def __init__(
@@ -51,11 +53,12 @@ class Run:
         seed: int,
         offer_to: Callable[[PoolState], Offer] = plain_offer,
         ended: Ended = nobody_waits,
+        moving: bool = False,
     ) -> None:
         if fleet.cascade is not None:
             raise InputError("routing.classifier: not simulated with fleet life or clients that wait for answers; leave it out for that")
         affinity = fleet.router == "session_affinity"
-        several = len(set(fleet.priorities)) > 1
+        levels = len(set(fleet.priorities)) or 1
         self.targets = targets_of(requests, fleet.shares, seed, whole_sessions=affinity)
         requests = counted_by_target(requests, self.targets, fleet.token_factors)
         self.fleet, self.requests = fleet, requests
@@ -67,13 +70,22 @@ class Run:
         self.into_pools: list[Serve] = []
         self.ended_at_once: list[npt.NDArray[np.int64]] = []  # the same as columns
         self.servers: list[PoolState | RelayServer] = []
-        links = request_links(requests) if affinity or several or _caches(fleet) else None
+        links = self._links(moving)
         for index, target in enumerate(fleet.targets):
             if isinstance(target, Pool):
-                mine = links if affinity or several or target.limits.prefix_caching else None
-                self.servers.append(PoolState(target, self.rows, fleet.router, mine, fleet.affinity_slack, len(set(fleet.priorities)) or 1))
+                self.servers.append(PoolState(target, self.rows, fleet.router, links.get(index), fleet.affinity_slack, levels))
             else:
                 self.servers.append(RelayServer(target, stream(seed, "relay", index)))
+
+    def _links(self, moving: bool) -> dict[int, PoolLinks]:
+        """The records of each pool that needs them. Where a relay passes on what it fails, that too moves to a pool."""
+        everywhere = self.fleet.router == "session_affinity" or len(set(self.fleet.priorities)) > 1
+        pools = {i: pool for i, pool in enumerate(self.fleet.targets) if isinstance(pool, Pool)}
+        need = [i for i, pool in pools.items() if everywhere or pool.limits.prefix_caching]
+        if not need:
+            return {}
+        replicas = [pools[i].replicas for i in need]
+        return dict(zip(need, pool_links(self.requests, self.targets, replicas, moving or bool(self.fleet.failover)), strict=True))
 
     def serve(self) -> list[Serve]:
         """What an arrival does at each target, and last what it does without one."""
@@ -157,15 +169,18 @@ class Run:
         return SimulationResult(log, tuple(stats), stop_ps)
 
 
-def _caches(fleet: Fleet) -> bool:
-    return any(isinstance(target, Pool) and target.limits.prefix_caching for target in fleet.targets)
-
-
 def _delay(times_ps: npt.NDArray[np.int64], targets: npt.NDArray[np.int16], shifts_ps: npt.NDArray[np.int64]) -> None:
     """Add to each time that is not -1 the shift of its target; in pieces, for no temporary as long as the traffic."""
     for at in range(0, len(times_ps), PIECE):
         piece = times_ps[at : at + PIECE]
         np.add(piece, shifts_ps[targets[at : at + PIECE]], out=piece, where=piece >= 0)
+
+
+def _found(cached: npt.NDArray[np.int32], mine: npt.NDArray[np.bool_], hits: npt.NDArray[np.int32]) -> None:
+    """What requests that are `mine` found in a cache; -1 in `hits` is nothing. In pieces, too."""
+    for at in range(0, len(cached), PIECE):
+        piece = slice(at, min(at + PIECE, len(cached)))
+        np.maximum(hits[piece], 0, out=cached[piece], where=mine[piece])
 
 
 def _log(
@@ -184,8 +199,7 @@ def _log(
     cached = np.zeros(len(rows), np.int32)
     for index, server in enumerate(servers):
         if isinstance(server, PoolState) and server.links is not None:
-            mine = np.flatnonzero(targets == index)
-            cached[mine] = np.maximum(server.links["hit"][mine], 0)
+            _found(cached, targets == index, server.links["hit"])
     first_ps[done[0]], finish_ps[done[0]], status[done[0]], attempts[done[0]] = done[1:]
     finish_ps[done[0]] = np.where(done[3] == Status.REJECTED, -1, done[2])
     return RequestLog(

@@ -13,7 +13,8 @@ import pytest
 from sim import laws
 from sim.catalog.records import Relay, Source
 from sim.engine.deployment import PS, EngineLimits
-from sim.engine.state import PoolState, request_rows
+from sim.engine.rows import request_rows
+from sim.engine.state import PoolState
 from sim.errors import InputError, SimulationError
 from sim.fleet import probe, simulate
 from sim.fleet_records import Fleet, Overflow, Pool, RelayEndpoint, RequestLog, SimulationResult, Status

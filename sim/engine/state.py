@@ -1,4 +1,4 @@
-"""The arrays that the kernel works on: one `PoolState` per pool, one record per request."""
+"""The arrays that the kernel works on: one `PoolState` per pool."""
 
 from __future__ import annotations
 
@@ -9,21 +9,9 @@ import numpy.typing as npt
 
 from sim.engine import kernel, layout
 from sim.engine.deployment import BLOCK_TOKENS
-from sim.engine.links import pool_links
+from sim.engine.links import PoolLinks
 from sim.errors import SimulationError
-from sim.fleet_records import Pool, Status, TargetStats
-from sim.traffic.columns import Requests
-
-ROW = np.dtype(
-    [
-        *((name, np.int32) for name in ("input", "output", "generated", "next", "prev", "preemptions")),
-        *((name, np.int64) for name in ("offset", "end_step", "first", "finish")),
-        ("replica", np.int32),
-        ("status", np.int8),
-        ("level", np.int8),
-    ],
-    align=True,
-)  # 64 bytes: one cache line per request
+from sim.fleet_records import Pool, TargetStats
 
 _CLOCK = ("clock", "kind", "planned", "count")
 _DECODES = ("context", "decodes", "running", "waiting", "free")
@@ -46,28 +34,17 @@ _LAW = {
 }
 
 
-def request_rows(requests: Requests, priorities: tuple[int, ...] = ()) -> npt.NDArray[Any]:
-    """One ROW per request, all of them open; `priorities` by class, lower ones first, become levels 0, 1, ..."""
-    rows = np.zeros(len(requests), ROW)
-    rows["input"], rows["output"] = requests.input_tokens, requests.output_tokens
-    rows["first"] = rows["finish"] = rows["replica"] = rows["next"] = rows["prev"] = -1
-    rows["status"] = Status.IN_FLIGHT
-    if len(set(priorities)) > 1:
-        rows["level"] = np.unique(priorities, return_inverse=True)[1][requests.class_id]
-    return rows
-
-
 class PoolState:
     """A pool in the kernel's form. Its clock is that of the clients' arrivals: tokenising and the network delay every request of
-    the pool by the same `shift_ps`, which is added to its first and last token afterwards. `links` is the template of
-    `sim.engine.links`, needed for a prefix cache and for session affinity; `levels` is the number of priorities in `rows`."""
+    the pool by the same `shift_ps`, which is added to its first and last token afterwards. `links` are needed for a prefix cache,
+    for session affinity and for several priorities; `levels` is the number of priorities in `rows`."""
 
     def __init__(
         self,
         pool: Pool,
         rows: npt.NDArray[Any],
         router: str = "least_outstanding",
-        links: npt.NDArray[Any] | None = None,
+        links: PoolLinks | None = None,
         affinity_slack: int = 0,
         levels: int = 1,
     ) -> None:
@@ -85,13 +62,11 @@ class PoolState:
         self.work[:, BLOCK_TOKENS + seqs :] = -1
         self.watermark = int(limits.watermark * pool.kv_blocks)
         self.table = np.zeros(layout.HEADER + tokens + seqs + 2, np.int64)
-        self.links: npt.NDArray[Any] | None = None
-        systems = 0
-        if links is not None:
-            self.links, systems = pool_links(links, size)
+        self.links = None if links is None else links.records
+        prompts, systems = (0, 0) if links is None else (links.prompts, links.systems)
         self.table[: layout.HEADER] = (
             pool.kv_blocks, self.watermark, seqs, tokens, cost.sequence_ps, cost.pair_ps, cost.prefill_context_ps,
-            ROUTER_CODES[router], 0, 0, -1, limits.prefix_caching, len(rows), systems, affinity_slack, levels,
+            ROUTER_CODES[router], 0, 0, -1, limits.prefix_caching, prompts, systems, affinity_slack, levels,
         )  # fmt: skip
         self.table[layout.HEADER :] = np.concatenate([cost.base_ps[: tokens + 1], cost.context_ps[: seqs + 1]])
         self.arrays = (self.front, self.replicas, self.work, self.table, self.rows, self.links)

@@ -10,8 +10,9 @@ import numpy as np
 
 from sim.engine import kernel
 from sim.engine.deployment import EngineLimits, StepCost
-from sim.engine.links import request_links
-from sim.engine.state import PoolState, request_rows
+from sim.engine.links import pool_links
+from sim.engine.rows import request_rows
+from sim.engine.state import PoolState
 from sim.fleet_records import Pool
 from sim.traffic.columns import Requests
 
@@ -46,7 +47,8 @@ def _serve_one(caching: bool) -> None:
     limits, costs = EngineLimits(1, 1, kv_blocks=1, prefix_caching=caching), np.ones(2, np.int64)
     pool = Pool("warm-up", StepCost(costs, costs, 0, 0, 0, 0, True, {}), 1, limits, 1)
     request = Requests(np.zeros(1, np.int64), np.zeros(1, np.int16), one, one, np.full(1, -1, np.int64), one - 1)
-    state = PoolState(pool, request_rows(request), links=request_links(request) if caching else None)
+    links = pool_links(request, request.class_id, [1], moving=False)[0] if caching else None
+    state = PoolState(pool, request_rows(request), links=links)
     kernel.offer(*state.arrays, 0, 0, 1)
     kernel.offer_all(*state.arrays, request.arrival_ps, np.zeros(0, np.int64))
     state.stop(None)

@@ -12,8 +12,9 @@ from optimize.records import Floats, Plan
 from optimize.report import grid, tables
 from optimize.report.bill import Bill
 from optimize.report.drawing import BAD, COLOURS, GOOD, WIDTH_IN, Theme, bars, figure, style
-from optimize.report.words import promise
+from optimize.report.words import count, promise
 
+ROOMY = 3.0  # times the busiest hour: capacity beyond it is told in words, lest it flatten demand
 EDGE = 1.6  # of a limit: latencies beyond it stand at the edge
 
 
@@ -26,13 +27,14 @@ def cost_chart(plan: Plan, bill: Bill, theme: Theme) -> Any:
 
 def alternatives_chart(plan: Plan, bill: Bill, theme: Theme) -> Any:
     """Horizontal bars: the plan and what could be done instead; the dashed line is the budget."""
-    names, amounts, colours = ["this plan"], [bill.total / 100], [COLOURS[0]]
+    names, amounts, colours, notes = ["this plan"], [bill.total / 100], [COLOURS[0]], [plan.status.replace("_", " ")]
     for name, status, amount, *_ in tables.alternatives_table(plan, bill).rows:
         if isinstance(amount, int | float) and math.isfinite(amount):
-            names.append(f"{name} ({str(status).replace('_', ' ')})")
+            names.append(str(name))
+            notes.append(str(status).replace("_", " "))
             amounts.append(float(amount))
             colours.append(BAD if status in ("over_budget", "infeasible", "missed") else COLOURS[5])
-    return bars(theme, names, amounts, colours, f"{bill.currency} a month (dashed: budget)", plan.scenario.budget.per_month)
+    return bars(theme, names, amounts, colours, f"{bill.currency} a month (dashed: budget)", plan.scenario.budget.per_month, notes)
 
 
 def promises_chart(plan: Plan, theme: Theme) -> Any | None:
@@ -49,7 +51,7 @@ def promises_chart(plan: Plan, theme: Theme) -> Any | None:
     names = [f"{plan.program.class_names[v.row.class_index]}  {promise(v.row.metric, v.row.quantile, v.row.limit_s)}" for v in verdicts]
     axes.axvline(1.0, color=theme.ink, linewidth=1.2, linestyle="--")
     axes.set_yticks(range(len(names)), names)
-    axes.invert_yaxis()
+    axes.set_ylim(len(names) - 0.5, -0.5)
     axes.set_xlim(0, EDGE * 1.03)
     axes.set_xticks([0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5], ["0", "25 %", "50 %", "75 %", "limit", "125 %", "150 %"])
     axes.set_xlabel("simulated quantile in the worst hour, its 95 % interval as bar, against the limit (dashed)")
@@ -59,6 +61,7 @@ def promises_chart(plan: Plan, theme: Theme) -> Any | None:
 def hours_chart(plan: Plan, theme: Theme) -> Any:
     """Stacked requests/s by target with demand and capacity as lines, and replicas by pool below, over the hours of each kind of day."""
     from matplotlib.figure import Figure
+    from matplotlib.ticker import MaxNLocator
 
     by_day = grid.days(plan.demand.slices) or {"hour slices": list(range(len(plan.demand.slices)))}
     pools, relays, room = tables.used_pools(plan), tables.used_relays(plan), capacity_rps(plan)
@@ -80,15 +83,22 @@ def hours_chart(plan: Plan, theme: Theme) -> Any:
         for k, p in enumerate(pools):
             replicas = plan.solution.hosts[p][indices] * plan.program.pools[p].option.replicas_per_host
             axes[1, d].stairs(replicas, edges, color=COLOURS[k % 7], linewidth=2)
-        axes[0, d].set_title(day, color=theme.ink, fontsize=10)
+        axes[0, d].set_title(day if len(plan.demand.slices) > 1 else plan.demand.slices[0], color=theme.ink, fontsize=10)
         axes[-1, d].set_xlabel("hour" if len(indices) == grid.HOURS else "")
         axes[-1, d].set_xticks(range(0, 25, 6) if len(indices) == grid.HOURS else [])
         axes[-1, d].set_ylim(bottom=0)
         for row in range(len(parts)):
             style(axes[row, d], "y", theme)
     axes[0, 0].set_ylabel("requests/s (line: demand)")
+    most = float(plan.demand.mean_rps.sum(axis=0).max())
+    if room.max() > ROOMY * most:
+        axes[0, 0].set_ylim(0, 1.3 * most)
+        words = f"the fleet could carry {count(float(room.min()))} requests/s or more:\nbeyond this scale"
+        note = axes[0, 0].annotate(words, (0.02, 0.97), xycoords="axes fraction", color=theme.ink, va="top")
+        note.set_in_layout(False)  # it must not make room for itself
     if pools:
         axes[1, 0].set_ylabel("replicas")
+        axes[1, 0].yaxis.set_major_locator(MaxNLocator(integer=True, nbins=5))
     return drawn
 
 

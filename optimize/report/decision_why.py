@@ -129,7 +129,7 @@ def sections(plan: Plan, bill: Bill) -> list[tuple[str, list[str]]]:
     answer.append(("What one more is worth, a month", [shadow.sentence for shadow in why.shadows]))
     answer.append(("Where it is narrow", [each.sentence for each in why.bottlenecks] + list(why.notes)))
     if why.frontier:
-        shares = ", ".join(f"{bill.money(cents_of(plan, p.budget_usd))} {p.served_share:.1%}" for p in why.frontier)
+        shares = ", ".join(f"{bill.money(cents_of(plan, p.budget_usd))} a month: {p.served_share:.1%}" for p in why.frontier)
         answer.append(("What less money would serve", [shares]))
     return [(title, lines) for title, lines in answer if lines]
 

@@ -15,10 +15,12 @@ from optimize.report.figures import Figure, figures
 from optimize.report.finance import Money, finance_tables
 from optimize.report.latency import latency_summary
 from optimize.report.page.decision import decision, reproduce
-from optimize.report.page.parts import bullets, details, dim, picture, section, table_html
+from optimize.report.page.parts import bullets, contents, details, dim, picture, scrolling, section, table_html
 from optimize.report.page.style import STYLE
+from optimize.report.price_table import short_hashes
+from optimize.report.quality import quality_lines
 from optimize.report.terminal import cell
-from optimize.report.words import STATUS_WORDS, bounds, seeds_used
+from optimize.report.words import STATUS_WORDS, bounds, seeds_used, told_flips
 
 UTILISATION = (
     "Utilisation has two meanings: the billed share of hours (scale to zero), and the load of what is paid. "
@@ -36,13 +38,17 @@ def html(plan: Plan, money: Money | None = None, manifest: Mapping[str, Any] | N
     source = f"seed {scenario.seed}, catalogue of {scenario.catalog.date} ({scenario.catalog.digest[:8]})"
     by_name = {table.name: table for table in (*tables.all_tables(plan), *finance_tables(money))}
     drawn = {figure.name: figure for figure in figures(plan, money)}
-    parts = [
-        f"<header><h1>{escape(scenario.name)}</h1><p>{escape(scenario.description)}</p><p class=dim>{escape(source)}</p></header><main>",
-        decision(plan, money),
+    sections = [
         *_proof_parts(plan, money.bill, by_name, drawn),
         *_money_parts(money, by_name, drawn),
         *_why_parts(plan, money.bill),
         *_ground_parts(plan, money, by_name, manifest or {}),
+    ]
+    parts = [
+        f"<header><h1>{escape(scenario.name)}</h1><p>{escape(scenario.description)}</p><p class=dim>{escape(source)}</p></header><main>",
+        decision(plan, money),
+        contents(sections),
+        *sections,
         "</main>",
     ]
     title = f"{STATUS_WORDS[plan.status]}: {scenario.name}"
@@ -64,6 +70,7 @@ def _proof_parts(plan: Plan, bill: Bill, by_name: Mapping[str, Table], drawn: Ma
         section("Fleet", table_html(by_name["fleet"], bill)),
         section("Relays", table_html(by_name["relays"], bill)),
         section("Who serves what", table_html(by_name["flows"], bill)),
+        section("Quality of answers", bullets(quality_lines(plan, bill))),
     ]  # fmt: skip
 
 
@@ -78,7 +85,7 @@ def _money_parts(money: Money, by_name: Mapping[str, Table], drawn: Mapping[str,
         section("Cash flow", picture(drawn.get("cash")), bullets(money.horizon.notes), details("Figures", shown["months"])),
         section("Sensitivity", picture(drawn.get("sensitivity")), shown["sensitivity"]),
         section("Unit economics", shown["unit_costs"], dim(UTILISATION)),
-        section("Own or rent", shown["own_or_rent"], dim(VIEWS) if money.own else "", details("A month of own hosts", shown["own_parts"])),
+        section("Own or rent", *_own(money, by_name), details("A month of own hosts", shown["own_parts"])),
         section("Charges", shown["charges"]),
         section("Price book", bullets(money.prices.warnings), *_prices(by_name["prices"], bill)),
     ]
@@ -87,10 +94,27 @@ def _money_parts(money: Money, by_name: Mapping[str, Table], drawn: Mapping[str,
 def _prices(book: Table, bill: Bill) -> tuple[str, str]:
     """Prices that the plan buys at, and those of the other candidates on demand."""
     bought = book.column("used")
+    book = short_hashes(_without(book, "used"))
+    where = [column.name for column in book.columns].index("reference")
+    told = [tuple(None if c == where and value == row[0] else value for c, value in enumerate(row)) for row in book.rows]
     used, others = (
-        replace(book, rows=tuple(row for row, k in zip(book.rows, bought, strict=True) if bool(k) is flag)) for flag in (True, False)
+        replace(book, rows=tuple(row for row, k in zip(told, bought, strict=True) if bool(k) is flag)) for flag in (True, False)
     )
     return table_html(used, bill), details(f"Prices of candidates that are not bought ({len(others.rows)})", table_html(others, bill))
+
+
+def _own(money: Money, by_name: Mapping[str, Table]) -> tuple[str, ...]:
+    """Verdicts in words, and the figures behind them."""
+    verdicts = [f"{row.pool}: {row.sentence}" for row in money.own]
+    table = table_html(_without(by_name["own_or_rent"], "verdict"), money.bill)
+    return (bullets(verdicts), table, dim(VIEWS)) if money.own else ()
+
+
+def _without(table: Table, name: str) -> Table:
+    """The table without one column."""
+    place = [column.name for column in table.columns].index(name)
+    columns = table.columns[:place] + table.columns[place + 1 :]
+    return replace(table, columns=columns, rows=tuple(row[:place] + row[place + 1 :] for row in table.rows))
 
 
 def _why_parts(plan: Plan, bill: Bill) -> list[str]:
@@ -111,7 +135,7 @@ def _ground_parts(plan: Plan, money: Money, by_name: Mapping[str, Table], manife
     bill = money.bill
     return [
         section("What binds", bullets(plan.binding)),
-        section("Where the answer flips", bullets([flip.sentence for flip in plan.flips])),
+        section("Where the answer flips", bullets(told_flips(plan))),
         section("Warnings", bullets(plan.warnings)),
         section("Assumptions", bullets(plan.assumptions), details("Figures of money", table_html(by_name["figures"], bill))),
         section("Solver", bullets(_solver(plan))),
@@ -131,13 +155,16 @@ def _grid(plan: Plan) -> str:
         for day, row in grid.rows(plan.demand.slices, values):
             cells = "".join(f"<td>{cell(value)}</td>" for value in row)
             rows += f"<tr><td>{escape(option.id)}, {escape(day)}</td>{cells}</tr>"
-    table = f"<div class=scroll tabindex=0><table class=grid><tr><th></th>{heads}</tr>{rows}</table></div>"
+    table = scrolling("Replicas in every hour", f"<table class=grid><tr><th></th>{heads}</tr>{rows}</table>")
     return details("Replicas in every hour", table) if rows else ""
 
 
 def _legend(plan: Plan) -> str:
-    keys = (f'<span class=key style="background:{colour}"></span>{escape(name)}' for colour, name in charts.hours_legend(plan))
-    words = "; full line: demand, dashed: what the fleet could carry at this mix" if tables.used_pools(plan) else "; line: demand"
+    keys = (
+        f'<span class=keyed><span class=key style="background:{colour}"></span>{escape(name)}</span> '
+        for colour, name in charts.hours_legend(plan)
+    )
+    words = "full line: demand, dashed: what the fleet could carry at this mix" if tables.used_pools(plan) else "line: demand"
     return f"<p class=dim>{''.join(keys)}{words}</p>"
 
 
@@ -148,7 +175,7 @@ def _trust(plan: Plan, bill: Bill) -> str:
         return ""
     heads = "".join(f"<th scope=col>{escape(name)}</th>" for name in uncertainty.COLUMNS)
     rows = "".join("<tr>" + "".join(f"<td>{escape(text)}</td>" for text in row) + "</tr>" for row in uncertainty.error_rows(found))
-    table = f"<div class=scroll tabindex=0><table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>"
+    table = scrolling("Error of the step cost by pool", f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>")
     margin = None if found.safety_usd is None else bill.money(cents_of(plan, found.safety_usd))
     words = dim("Error on measurements not seen, median / 90th percentile.")
     return table + words + bullets(uncertainty.sentences(found, margin))

@@ -9,7 +9,7 @@ from typing import Any
 from optimize.records import Plan, SloVerdict
 from optimize.report import tables
 from optimize.report.columns import Column, Table, Value
-from optimize.report.drawing import BAD, GOOD, WIDTH_IN, Theme, style
+from optimize.report.drawing import BAD, GOOD, WIDTH_IN, Theme, no_minor_ticks, round_values, style
 from optimize.report.words import duration, promise
 
 ACROSS = 3  # panels beside each other
@@ -96,25 +96,9 @@ def _panel(axes: Any, verdicts: Sequence[SloVerdict], theme: Theme) -> None:
     asked = {v.row.quantile for v in verdicts}
     shares = sorted({*asked, *(tick for tick in SHARE_TICKS if not any(0.3 < (1 - tick) / (1 - q) < 3.4 for q in asked))})
     axes.set_yticks(shares, [f"{share * 100:g} %" for share in shares])
-    axes.yaxis.set_minor_locator(_no_ticks())
-    _time_axis(axes, low, high)
-
-
-def _no_ticks() -> Any:
-    from matplotlib.ticker import NullLocator
-
-    return NullLocator()
-
-
-def _time_axis(axes: Any, low: float, high: float) -> None:
-    """Round times, few enough to be read: 1, 2, 5 of each decade, or only 1 where there are many decades."""
-    decades = range(math.floor(math.log10(low)) - 1, math.ceil(math.log10(high)) + 1)
-    for digits in ((1, 1.5, 2, 3, 5, 7), (1, 2, 5), (1, 3), (1,)):
-        times = [digit * 10.0**power for power in decades for digit in digits if low <= digit * 10.0**power <= high]
-        if len(times) <= 5:
-            break
+    times = round_values(low, high)
     axes.set_xticks(times, [_short(time_s) for time_s in times])
-    axes.xaxis.set_minor_locator(_no_ticks())
+    no_minor_ticks(axes.xaxis, axes.yaxis)
 
 
 def _short(time_s: float) -> str:

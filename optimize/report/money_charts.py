@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from optimize.report.columns import Table
-from optimize.report.drawing import COLOURS, Theme, figure, legend, shorter
+from optimize.report.drawing import COLOURS, Theme, figure, legend, no_minor_ticks, round_values, shorter
 
 STRATEGIES = (("plan", "this plan", 0), ("all_api", "all API", 1), ("self_hosted", "self-hosted", 2))
 PARTS = (("gpu", "GPU hosts", 0), ("relay", "relays", 1), ("fixed", "fixed", 2), ("once", "one-off", 3))
@@ -17,7 +17,10 @@ def _floats(table: Table, name: str) -> list[float | None]:
 
 
 def break_even_chart(table: Table, currency: str, theme: Theme) -> Any:
-    """Cost of a month over demand, both logarithmic: three strategies, the band of own GPUs, and a dot for today."""
+    """Cost of a month over demand, both logarithmic: three strategies, the band of own GPUs, and a dot for today.
+
+    Lines are dashed differently: where strategies cost the same, each is still seen.
+    """
     users, requests = _floats(table, "users"), _floats(table, "requests")
     x = users if users and users[0] is not None else requests
     drawn, axes = figure(theme, 3.9, "both")
@@ -27,14 +30,15 @@ def break_even_chart(table: Table, currency: str, theme: Theme) -> Any:
     for column, name, k in STRATEGIES:
         values = _floats(table, column)
         if values and values[0] is not None:
-            axes.plot(x, values, color=COLOURS[k], linewidth=2, label=name, linestyle="-" if k else "--", zorder=2 if k else 3)
+            axes.plot(x, values, color=COLOURS[k], linewidth=2, label=name, linestyle=("--", "-", (0, (6, 2)))[k], zorder=(4, 2, 3)[k])
     today = _floats(table, "demand").index(1.0)
     axes.plot([x[today]], [_floats(table, "plan")[today]], "o", color=theme.ink, markersize=8, label="today")
     axes.set_xscale("log")
     axes.set_yscale("log")
-    for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_formatter(lambda value, _: f"{value:,.0f}" if value >= 1 else f"{value:g}")
-        axis.set_minor_formatter(lambda *_: "")
+    for set_ticks, ends in ((axes.set_xticks, axes.get_xlim()), (axes.set_yticks, axes.get_ylim())):
+        values = round_values(*ends, most=6)
+        set_ticks(values, [f"{value:,.0f}" if value >= 1 else f"{value:g}" for value in values])
+    no_minor_ticks(axes.xaxis, axes.yaxis)
     axes.set_xlabel("users on a weekday" if x is users else "requests a month")
     axes.set_ylabel(f"{currency} a month")
     legend(axes, theme)

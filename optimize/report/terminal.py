@@ -15,11 +15,11 @@ from rich.text import Text
 
 from optimize.program.answered import answered_shares
 from optimize.records import Plan
-from optimize.report import decision_why, grid, tables, uncertainty
+from optimize.report import decision_why, grid, price_table, tables, uncertainty
 from optimize.report.bill import Bill, bill_of, cents_of
 from optimize.report.finance import Money
 from optimize.report.quality import quality_lines
-from optimize.report.words import STATUS_WORDS, bounds, count, duration, headline, percent, pool_label, promise, seeds_used
+from optimize.report.words import STATUS_WORDS, bounds, count, duration, headline, percent, pool_label, promise, seeds_used, told_flips
 
 WIDTH = 110
 BAR = 10
@@ -245,15 +245,27 @@ def _causes(console: Console, plan: Plan, bill: Bill) -> None:
     show(console, listing)
 
 
+def _prices(console: Console, money: Money) -> None:
+    """List beside contracted beside claimed, of what the plan buys."""
+    lines = price_table.price_lines(money.prices)
+    if lines:
+        section(console, "Price book, USD")
+        listing = table(*price_table.HEADS, right=price_table.RIGHT)
+        for cells in lines:
+            listing.add_row(*cells)
+        show(console, listing)
+
+
 def _lists(console: Console, plan: Plan, bill: Bill) -> None:
     """What binds, flips, the demand band, what was dropped, warnings, assumptions, and how it was solved."""
     money = Money(plan)
+    _prices(console, money)
     warned = money.fresh_warnings()
     rest = [f"and {len(warned) - LISTED} more: `finance.price_warnings` in plan.json"] if warned[LISTED:] else []
     dropped = [f"{d.name}: {d.reason}" for d in plan.dropped]
     more = len(dropped) - LISTED
     listed = dropped[:LISTED] + ([f"and {more} more: `dropped` in plan.json"] if more > 0 else [])
-    flips = [flip.sentence for flip in plan.flips]
+    flips = told_flips(plan)
     band = [
         f"{per_user:g} requests per user-day: {bill.money(cents_of(plan, usd))} a month"
         for per_user, usd in plan.demand_band
@@ -269,7 +281,7 @@ def _lists(console: Console, plan: Plan, bill: Bill) -> None:
         (f"Dropped candidates ({len(dropped)})", listed),
         ("Own or rent", [f"{_label(plan, row.pool)}: {row.sentence}" for row in money.own]),
         ("Warnings", list(plan.warnings)),
-        ("Price book", warned[:LISTED] + rest),
+        ("Price book warns", warned[:LISTED] + rest),
         ("Assumptions", list(plan.assumptions)),
         ("Solver", [solver, *(f"{key}: {value}" for key, value in sorted(plan.extra.items()))]),
     ):

@@ -39,15 +39,20 @@ def sentences(found: Uncertainty, money: str | None) -> list[str]:
     """Shares, bands, margin and pilot. `money` is what the margin costs a month, written out."""
     words = []
     if found.pools:
-        share = percent(found.uncalibrated_share)
-        others = "; the errors shown there are those of other GPUs" if found.uncalibrated_share > 0 else ""
-        words.append(f"{share} of the requests rest on step costs that no measurement of that GPU stands behind{others}.")
+        if found.uncalibrated_share > 0:
+            unmeasured = (
+                f"{percent(found.uncalibrated_share)} of the requests rest on step costs that no measurement of that GPU stands behind"
+            )
+            words.append(f"{unmeasured}; the errors shown there are those of other GPUs.")
+        else:
+            words.append("All requests on own GPUs rest on step costs that were measured on such GPUs.")
     if found.relayed_share > 0:
         words.append(f"{percent(found.relayed_share)} rest on relays, at the latency that was reported of them.")
     words += [band_sentence(band) for band in found.bands]
     if found.safety > 0 and money is not None:
         at = f"Planned at {1 - found.safety:.0%} of measured capacity (--safety {found.safety:g})"
-        words.append(f"{at}: that margin costs about {money} a month.")
+        free = found.safety_usd is not None and found.safety_usd < 0.005
+        words.append(f"{at}: " + ("that margin costs nothing here." if free else f"that margin costs about {money} a month."))
     elif found.safety == 0 and found.pools:
         words.append("Planned at all of measured capacity (--safety 0): most seeds that were not searched on will miss.")
     if found.pilot is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from optimize.records import Plan, Verification
+from optimize.records import Flip, Plan, Verification
 from optimize.report.bill import Bill, cents_of
 from optimize.report.tables import UNSERVED, flow_table
 
@@ -127,6 +127,21 @@ def bounds(plan: Plan, bill: Bill) -> str:
         whole, pooled, margin = (bill.money(cents_of(plan, usd)) for usd in (parts.integrality_usd, parts.pooling_usd, parts.margin_usd))
         words.append(f"of the cost, {whole} is because hosts are whole, {pooled} because pools are small, {margin} for the margin")
     return "; ".join(words)
+
+
+def told_flips(plan: Plan) -> list[str]:
+    """Where the answer flips, nearest to today first.
+
+    Account limits of which the plan needs less than half are left out where the explanation tells how near each relay is to them.
+    """
+
+    def distance(flip: Flip) -> float:
+        known = flip.flips_at is not None and flip.flips_at > 0 and flip.today > 0
+        return abs(math.log(flip.flips_at / flip.today)) if known else math.inf  # type: ignore[operator]
+
+    far = [f for f in plan.flips if f.name.endswith(" per minute") and distance(f) > math.log(2)]
+    kept = [flip for flip in plan.flips if plan.why is None or flip not in far]
+    return [flip.sentence for flip in sorted(kept, key=distance)]
 
 
 def pool_label(pool_id: str, classes: int) -> str:

@@ -13,7 +13,7 @@ from optimize.report.bill import cents_of
 from optimize.report.finance import Money, daily_users
 from optimize.report.page.parts import bullets
 from optimize.report.quality import verdict_words
-from optimize.report.words import bounds, count, headline
+from optimize.report.words import bounds, count, headline, told_flips
 
 FLIPS = 3
 SHOWN = 3  # rented pools on the first page
@@ -23,11 +23,11 @@ WARNINGS = 4
 def decision(plan: Plan, money: Money) -> str:
     """The top of the page, alone on its sheet in print."""
     good = " good" if plan.status == "met" else ""
-    verdict = f'<div class="verdict{good}"><b>{escape(verdict_words(plan))}</b> {escape(headline(plan, money.bill))}</div>'
+    verdict = f'<div class="verdict{good}"><b>{escape(verdict_words(plan))}.</b> {escape(headline(plan, money.bill))}</div>'
     tiles = [
         _tile("Cost", _cost(plan, money)),
         _tile("If demand is another", band(plan, money)),
-        _tile("What flips the answer", bullets([flip.sentence for flip in plan.flips[:FLIPS]]) or "<p>not examined</p>"),
+        _tile("What flips the answer", bullets(told_flips(plan)[:FLIPS]) or "<p>not examined</p>"),
         _tile("Instead of this plan", _others(plan, money)),
         _tile("Own GPUs or relays", edge_words(plan, money)),
         _tile("Own or rent", _own(money)),
@@ -77,10 +77,22 @@ def _others(plan: Plan, money: Money) -> str:
     rows = []
     for other in sorted((o for o in plan.alternatives if o.per_month_usd is not None), key=lambda o: o.per_month_usd or 0.0)[:3]:
         more = round(cents_of(plan, other.per_month_usd or 0.0)) - money.bill.total
-        sign = "+" if more >= 0 else ""
-        share = f" ({sign}{more / money.bill.total:.0%})" if money.bill.total else ""
-        rows.append(f"{other.name}: {money.bill.money(money.bill.total + more)}{share}, {other.status.replace('_', ' ')}")
+        rows.append(
+            f"{other.name}: {money.bill.money(money.bill.total + more)}{_more(more, money.bill.total)}, {other.status.replace('_', ' ')}"
+        )
     return bullets(rows) or "<p>none has a plan</p>"
+
+
+def _more(cents: int, total: int) -> str:
+    """How much dearer than the plan, in brackets.
+
+    >>> _more(0, 100), _more(4, 10_000), _more(-1_200, 10_000)
+    (' (the same)', ' (+0.04%)', ' (-12%)')
+    """
+    if not cents or not total:
+        return " (the same)" if not cents else ""
+    share = cents / total
+    return f" ({share:+.0%})" if abs(share) >= 0.005 else f" ({share:+.2%})"
 
 
 def edge_words(plan: Plan, money: Money) -> str:
@@ -88,6 +100,9 @@ def edge_words(plan: Plan, money: Money) -> str:
     edge = money.break_even
     if edge.points[0].api_usd is None or edge.points[0].own_usd is None:
         return bullets(edge.notes)
+    if all(point.api_usd == point.own_usd for point in edge.points):
+        words = "Every request goes where it must: own GPUs wherever possible and relays wherever possible are the same plan."
+        return f"<p>{words}</p>" + bullets(edge.notes)
     if edge.at is None:
         return "<p>At no demand up to 1,000 times today's are own GPUs alone cheaper than relays alone.</p>" + bullets(edge.notes)
     if edge.at <= LOW:

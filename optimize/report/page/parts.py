@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from html import escape
+from dataclasses import replace
+from html import escape, unescape
 
 from optimize.report.bill import Bill
 from optimize.report.columns import Column, Table, Value
@@ -11,12 +13,30 @@ from optimize.report.figures import Figure
 from optimize.report.words import count, duration, percent
 
 SHORT = 48  # characters that a cell keeps on one line
+WORD = 14  # characters that paper keeps on one line
+SHARE_UNIT = "0..1"
 
 
 def section(title: str, *contents: str) -> str:
     """A titled section; nothing at all where there is nothing to say."""
     inside = "\n".join(filter(None, contents))
-    return f"<section><h2>{escape(title)}</h2>{inside}</section>" if inside else ""
+    return f'<section id="{anchor(title)}"><h2>{escape(title)}</h2>{inside}</section>' if inside else ""
+
+
+def anchor(title: str) -> str:
+    """The place of a section in the page.
+
+    >>> anchor("Latency by class, each promise in its worst hour")
+    'latency-by-class-each-promise-in-its-worst-hour'
+    """
+    return "-".join("".join(c if c.isalnum() else " " for c in title.lower()).split())
+
+
+def contents(sections: Sequence[str]) -> str:
+    """Links to the titled ones of these sections, for a screen."""
+    titles = [found[1] for found in (re.match(r'<section id="[^"]+"><h2>([^<]+)</h2>', text) for text in sections) if found]
+    links = "".join(f'<a href="#{anchor(unescape(title))}">{title}</a>' for title in titles)
+    return f'<nav aria-label="Sections">{links}</nav>' if links else ""
 
 
 def picture(figure: Figure | None) -> str:
@@ -27,21 +47,35 @@ def picture(figure: Figure | None) -> str:
 
 
 def table_html(table: Table, bill: Bill) -> str:
-    """A table that scrolls inside the page where it is wider; the bill gets its total."""
+    """A table that scrolls inside the page where it is wider, without columns that hold nothing; the bill gets its total."""
     if not table.rows:
         return ""
+    table = _told(table)
     heads = "".join(
         f'<th{_align(column)} scope=col title="{escape(column.meaning)}">{_head(column, bill)}</th>' for column in table.columns
     )
     rows = "".join(
-        "<tr>" + "".join(_cell(value, column) for value, column in zip(row, table.columns, strict=True)) + "</tr>" for row in table.rows
+        "<tr>" + "".join(_cell(value, column, row) for value, column in zip(row, table.columns, strict=True)) + "</tr>"
+        for row in table.rows
     )
     if table.name in ("cost", "charges"):
         cells = ["<td></td>"] * len(table.columns)
         place = [column.name for column in table.columns].index("per_month")
         cells[0], cells[place] = "<td>total</td>", f"<td class=n>{bill.total / 100:,.2f}</td>"
         rows += f"<tr class=total>{''.join(cells)}</tr>"
-    return f"<div class=scroll tabindex=0><table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>"
+    return scrolling(table.title, f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>")
+
+
+def scrolling(title: str, inside: str) -> str:
+    """A region that scrolls by itself, by finger and by key, under a name that is read aloud."""
+    return f'<div class=scroll tabindex=0 role=region aria-label="{escape(title)}">{inside}</div>'
+
+
+def _told(table: Table) -> Table:
+    """Without columns in which no row has anything."""
+    kept = [c for c in range(len(table.columns)) if any(row[c] not in (None, "") for row in table.rows)]
+    columns, rows = tuple(table.columns[c] for c in kept), tuple(tuple(row[c] for c in kept) for row in table.rows)
+    return replace(table, columns=columns, rows=rows)
 
 
 def bullets(lines: Sequence[str]) -> str:
@@ -64,12 +98,12 @@ def _align(column: Column) -> str:
 
 
 def _head(column: Column, bill: Bill) -> str:
-    unit = {"money": bill.currency, "share": "", "s": ""}.get(column.unit, column.unit)
-    name = column.name.removesuffix("_s").replace("_", " ").replace("ci95", "95 %")
+    unit = {"share": "", "s": ""}.get(column.unit, column.unit).replace("money", bill.currency)
+    name = column.name.removesuffix("_s").replace("_", " ").replace("ci95", "95 %").replace("usd ", "USD ")
     return escape(f"{name}, {unit}" if unit and unit not in name else name)
 
 
-def _cell(value: Value, column: Column) -> str:
+def _cell(value: Value, column: Column, row: Sequence[Value]) -> str:
     if isinstance(value, bool):
         word = ("met" if value else "MISSED") if column.name == "met" else ("yes" if value else "no")
         style = {"met": ' class="met"', "MISSED": ' class="missed"'}.get(word, "")
@@ -77,7 +111,12 @@ def _cell(value: Value, column: Column) -> str:
     if value is None:
         return f"<td{_align(column)}>-</td>"
     if isinstance(value, str):
-        return f"<td{' class=w' if len(value) > SHORT else ''}>{escape(value)}</td>"
+        if column.name in ("status", "term"):
+            value = value.replace("_", " ")
+        style = "w" if len(value) > SHORT else "i" if len(value) > WORD else ""
+        return f"<td{f' class={style}' if style else ''}>{escape({SHARE_UNIT: ''}.get(value, value))}</td>"
+    if column.name == "value" and SHARE_UNIT in row:
+        return f"<td class=n>{percent(value)}</td>"
     return f"<td class=n>{_number(value, column)}</td>"
 
 

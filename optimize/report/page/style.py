@@ -16,23 +16,28 @@ padding:.8rem 1rem;margin:1.2rem 0;font-size:1.05rem}
 .tile{background:var(--card);border:1px solid var(--faint);border-radius:6px;padding:.7rem .9rem;min-width:0}
 .tile h3{margin:0;color:var(--dim);font-weight:500}.tile .big{font-size:1.35rem;font-weight:600}.tile ul{margin:.2rem 0;padding-left:1.1rem}
 .tile.warn{border-left:4px solid var(--bad)}
-.scroll,.chart{overflow-x:auto;max-width:100%}.chart svg{width:100%;min-width:40rem;height:auto;display:block}figure{margin:0}
+.scroll,.chart{overflow-x:auto;max-width:100%}.chart svg{width:100%;min-width:40rem;height:auto;display:block}figure{margin:0 0 .7rem}
+figcaption{margin-top:.2rem}
 table{border-collapse:collapse;font-size:.88rem;font-variant-numeric:tabular-nums}
 th{color:var(--dim);font-weight:500;text-align:left;vertical-align:bottom}td,th{padding:.22rem .9rem .22rem 0;
 border-bottom:1px solid var(--faint);vertical-align:top;white-space:nowrap}td.n,th.n{text-align:right}
-td.w{white-space:normal;min-width:18rem}tr.total td{font-weight:600}
+th{white-space:normal;vertical-align:bottom}.grid th{white-space:nowrap}
+td.w{white-space:normal;min-width:15rem}tr.total td{font-weight:600}
 .grid td,.grid th{padding:.15rem .3rem;text-align:right;min-width:1.5rem}.grid td:first-child{text-align:left;white-space:nowrap}
-.key{display:inline-block;width:.8em;height:.8em;border-radius:2px;margin:0 .4em 0 1em}.key:first-child{margin-left:0}
+.keyed{display:inline-block;margin-right:1em}
+.key{display:inline-block;width:.8em;height:.8em;border-radius:2px;margin:0 .4em 0 0}
+nav{font-size:.88rem}nav a{display:inline-block;margin-right:1.1em;color:var(--dim)}
 svg text{font-family:system-ui,sans-serif!important}
 summary{cursor:pointer;color:var(--dim)}li{margin:.15rem 0}
 @media(max-width:30rem){body{padding:1rem .8rem}.verdict{font-size:1rem}}
 @media print{
 :root{--ink:#000;--dim:#444;--faint:#bbb;--page:#fff;--card:#fff;--good:#1f7a50;--bad:#b83226;color-scheme:light}
 @page{size:A4;margin:14mm}
+nav,details:not([open]){display:none}
 body{max-width:none;padding:0;font-size:10pt}h2{margin:1.2rem 0 .4rem;break-after:avoid}figure,.tile,.verdict,tr{break-inside:avoid}
 .scroll,.chart{overflow:visible}.chart svg{min-width:0}table{font-size:7.2pt;width:100%}
-td,th,td.w,.grid td:first-child{white-space:normal;min-width:0;overflow-wrap:anywhere;padding-right:.4rem}
-td.n,th.n{white-space:nowrap;overflow-wrap:normal}th.n{white-space:normal}
+td,th,td.w,.grid td:first-child{white-space:normal;min-width:0;overflow-wrap:normal;padding-right:.4rem}
+td.w,td.i,.grid td:first-child{overflow-wrap:anywhere}td.n{white-space:nowrap}
 .grid td,.grid th{padding:.1rem;font-size:6.5pt;overflow-wrap:normal}
 .decision{break-after:page;font-size:8.5pt}.tiles{display:block;columns:3;column-gap:.5rem}.tile{padding:.4rem .6rem;margin-bottom:.5rem}
 .tile .big{font-size:13pt}

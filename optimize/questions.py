@@ -9,6 +9,7 @@ from typing import Generic, TypeVar
 from optimize.pool_probe import OperatingPoint
 from optimize.search import Market, Tell
 
+LARGE = 200  # pools x hours: programs below are solved before another process has started
 T = TypeVar("T")
 Points = dict[tuple[int, tuple[float, ...]], OperatingPoint]
 
@@ -24,11 +25,12 @@ class Answered(Generic[T]):
 
 
 def side_by_side(market: Market, questions: Sequence[Callable[[Market], T]]) -> list[T]:
-    """The answers in the order of the questions, in up to `market.jobs` processes.
+    """The answers in the order of the questions; where the program is large, in up to `market.jobs` processes.
 
     No question sees what another one measured; afterwards `market` knows all of it, what an earlier question found first.
     """
-    many = min(market.jobs, len(questions)) > 1
+    large = len(market.states) * len(market.demand.slices) >= LARGE
+    many = large and min(market.jobs, len(questions)) > 1
     found = sorted(_in_processes(market, questions) if many else _here(market, questions), key=lambda each: each.index)
     for each in found:
         for k, points in each.points.items():

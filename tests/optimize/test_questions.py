@@ -34,7 +34,8 @@ def measured(rate_rps: float, market: Market) -> tuple[float, int]:
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_answers_keep_their_order_and_see_nothing_of_each_other(market: Market, jobs: int) -> None:
+def test_answers_keep_their_order_and_see_nothing_of_each_other(market: Market, jobs: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("optimize.questions.LARGE", 1)
     said: list[str] = []
     market.jobs, market.tell = jobs, said.append
     answers = side_by_side(market, [partial(measured, rate) for rate in (3.0, 1.0, 2.0)])

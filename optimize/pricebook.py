@@ -1,32 +1,28 @@
-"""The price book of a plan: list, contracted and claimed side by side, with grade of evidence, age, and what contradicts what."""
+"""The price book of a plan: list, contracted and claimed side by side, with grade of evidence, validity, document and age."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 
-from optimize.money.units import credit_discount
-from optimize.relay_facts import claim_flags, official, physics_flags
+from optimize.money.metering import ABOVE, BATCH, token_price
+from optimize.price_evidence import Evidence, contract_evidence, contract_warnings, listed_evidence, written_evidence
+from optimize.relay_facts import SAME, claim_flags, dated_warnings, official, quote_flags
+from sim.catalog.price_terms import LongPrompt
 from sim.catalog.records import Catalog, Offer, Relay, Source
 from sim.scenario.records import Scenario
 
 STALE_DAYS = 90
-SAME = 0.005  # relative difference below which two prices are one
-DEEP_DISCOUNT = 0.7
-CONTRACTED = ("contract", "quote")
-ITEMS = (
-    ("input", "usd_per_mtok_input"),
-    ("cached input", "usd_per_mtok_cached"),
-    ("output", "usd_per_mtok_output"),
-)
+PLAIN = ("input", "cached", "output")
 
 
 @dataclass(frozen=True)
 class Price:
     """One price of one offer or relay: exactly one of the three columns is the plan's (`grade` says which), others are beside it.
 
-    `reference` is the row that the list price is from; `age_days` counts from the first day that its date allows.
+    `reference` is the row that the list price is from; `age_days` counts from the first day that its date allows to the day of the
+    book; None: nobody says when the price was made.
     """
 
     name: str
@@ -39,9 +35,15 @@ class Price:
     used: bool
     reference: str
     source: Source
-    age_days: int
+    age_days: int | None
+    evidence: Evidence
     retires_on: str = ""
     successor: str = ""
+
+    @property
+    def agreed(self) -> bool:
+        """Whether a contract or quote states the last day of this price: until then its age does not matter."""
+        return self.grade in ("contract", "quote") and bool(self.evidence.valid_until)
 
     @property
     def plan_usd(self) -> float:
@@ -64,18 +66,22 @@ def price_book(scenario: Scenario, used: Iterable[str]) -> PriceBook:
 
     Age and retirement are warned of where the plan uses the row, contradictions of a claim always.
     """
-    on, bought = start_of(scenario), set(used)
-    end = month_after(on, scenario.finance.horizon_months)
+    on, bought, catalog = start_of(scenario), set(used), scenario.catalog
+    last = month_after(on, scenario.finance.horizon_months) - timedelta(days=1)
+    written = written_evidence(scenario.path)
     prices: list[Price] = []
     warnings: list[str] = []
     for offer in scenario.offers:
-        prices.append(offer_price(offer, scenario.catalog, offer.id in bought, on))
-        warnings += offer_warnings(offer, scenario.catalog)
+        prices.append(offer_price(offer, catalog, offer.id in bought, on, written))
+        warnings += [*offer_warnings(offer), *contract_warnings(offer.id, offer.grade, offer.contract, offer.id in bought, on, last)]
     for relay in scenario.relays:
-        prices += relay_prices(relay, scenario.catalog, relay.id in bought, on)
-        warnings += claim_warnings(relay, scenario.catalog)
+        prices += relay_prices(relay, catalog, relay.id in bought, on, written)
+        warnings += [
+            *claim_warnings(relay, catalog),
+            *contract_warnings(relay.id, relay.grade, relay.contract, relay.id in bought, on, last),
+        ]
         if relay.id in bought:
-            warnings += retirement_warnings(relay, scenario.catalog, on, end)
+            warnings += dated_warnings(relay, catalog, on.isoformat(), last.isoformat())
     warnings += stale_warnings(prices)
     order = sorted(prices, key=lambda price: not price.used)
     told = sorted(dict.fromkeys(warnings), key=lambda text: text.partition(":")[0] not in bought)
@@ -106,8 +112,8 @@ def month_after(day: date, months: int) -> date:
     return date(index // 12, index % 12 + 1, 1)
 
 
-def _age(source: Source, on: date) -> int:
-    return max(0, (on - first_day(source.date)).days) if source.date else 0
+def _age(source: Source, on: date) -> int | None:
+    return max(0, (on - first_day(source.date)).days) if source.date else None
 
 
 def _columns(own: float | None, grade: str, listed: float | None) -> tuple[float | None, float | None, float | None]:
@@ -117,17 +123,27 @@ def _columns(own: float | None, grade: str, listed: float | None) -> tuple[float
     return (listed, None, own) if grade == "claimed" else (listed, own, None)
 
 
-def offer_price(offer: Offer, catalog: Catalog, used: bool, on: date) -> Price:
-    """The price of an hour of a host."""
+def offer_price(offer: Offer, catalog: Catalog, used: bool, on: date, written: Evidence) -> Price:
+    """The price of an hour of a host; `written` is the evidence of a price that the scenario writes."""
     row = catalog.offers.get(offer.id)
     overridden = row is not None and row.usd_per_hour != offer.usd_per_hour
-    grade = "quote" if overridden or (row is None and offer.grade == "list") else offer.grade
+    grade = "quote" if offer.grade == "list" and (overridden or row is None) else offer.grade
     columns = _columns(offer.usd_per_hour, grade, row.usd_per_hour if row is not None and row.grade == "list" else None)
-    source = offer.source
-    return Price(offer.id, "host-hour", "USD/h", *columns, grade, used, row.id if row else "", source, _age(source, on))
+    source, evidence = _behind(offer, None if overridden else row, catalog, written)
+    return Price(offer.id, "host-hour", "USD/h", *columns, grade, used, row.id if row else "", source, _age(source, on), evidence)
 
 
-def offer_warnings(offer: Offer, catalog: Catalog) -> list[str]:
+def _behind(row: Offer | Relay, listed: Offer | Relay | None, catalog: Catalog, written: Evidence) -> tuple[Source, Evidence]:
+    """Source and evidence of a price: its contract; the catalogue's row `listed`; without one the scenario, which says no day."""
+    if row.contract is not None:
+        return row.source, contract_evidence(row.contract)
+    if listed is None:
+        return replace(row.source, date="") if row.grade != "list" else row.source, written
+    file, next_on = ("relays.yaml", row.next_price_on) if isinstance(row, Relay) else ("offers.yaml", None)
+    return listed.source, listed_evidence(catalog, file, next_on)
+
+
+def offer_warnings(offer: Offer) -> list[str]:
     """A price that only a third party states, or that lies outside the band of its sources."""
     words = []
     if offer.grade == "claimed":
@@ -147,82 +163,75 @@ def reference(relay: Relay, catalog: Catalog) -> Relay | None:
     return official(relay, others) or max(others, key=lambda each: (each.usd_per_mtok_output, each.id), default=None)
 
 
-def relay_prices(relay: Relay, catalog: Catalog, used: bool, on: date) -> list[Price]:
-    """A row per kind of token that has a price."""
-    beside, grade = reference(relay, catalog), relay.grade
-    if grade == "list" and beside is not None and beside.id == relay.id and _prices(beside) != _prices(relay):
-        grade = "quote"  # the scenario overrides the list
+def relay_prices(relay: Relay, catalog: Catalog, used: bool, on: date, written: Evidence) -> list[Price]:
+    """A row per kind of token that has a price of its own; of a relay that is not bought, the plain kinds."""
+    beside, grade, listed = reference(relay, catalog), relay.grade, catalog.relays.get(relay.id)
+    overridden = listed is not None and _prices(listed) != _prices(relay)
+    if grade == "list" and overridden:
+        grade = "quote"
+    source, evidence = _behind(relay, None if overridden else listed, catalog, written)
+    ends = (relay.retires_on or "", relay.successor or "")
+    named = beside.id if beside else ""
     rows = []
-    for item, field in ITEMS:
-        own = getattr(relay, field)
-        if own is None:
-            continue
-        columns = _columns(own, grade, getattr(beside, field) if beside else None)
-        named = beside.id if beside else ""
-        more = (relay.retires_on or "", relay.successor or "")
-        rows.append(Price(relay.id, item, "USD/million tokens", *columns, grade, used, named, relay.source, _age(relay.source, on), *more))
+    for kind in priced_kinds(relay) if used else [kind for kind in priced_kinds(relay) if kind in PLAIN]:
+        against = token_price(beside, kind) if beside is not None and kind in priced_kinds(beside) else None
+        columns = _columns(token_price(relay, kind), grade, against)
+        rows.append(
+            Price(relay.id, item_of(kind), "USD/million tokens", *columns, grade, used, named, source, _age(source, on), evidence, *ends)
+        )
     return rows
 
 
+def priced_kinds(relay: Relay) -> list[str]:
+    """Kinds of tokens, as bills name them, that the relay states a price of.
+
+    >>> from sim.catalog.loader import load_catalog
+    >>> priced_kinds(load_catalog().relays["openai.gpt-4.1"])
+    ['input', 'cached', 'output', 'batch input', 'batch output']
+    """
+    kinds = []
+    tiers: list[tuple[Relay | LongPrompt, str]] = [(relay, ""), *((tier, f"{ABOVE}{tier.above_tokens:,}") for tier in relay.long_prompts)]
+    for row, above in tiers:
+        stated = {"cached": row.usd_per_mtok_cached, "written": row.usd_per_mtok_cache_write}
+        kinds += [f"{kind}{above}" for kind in ("input", "cached", "written", "output") if stated.get(kind, 0.0) is not None]
+    batches = {"input": relay.usd_per_mtok_batch_input, "output": relay.usd_per_mtok_batch_output}
+    return kinds + [f"{BATCH}{kind}" for kind, price in batches.items() if price is not None]
+
+
+def item_of(charged: str) -> str:
+    """The item of the book that a charge or kind of token is priced by.
+
+    >>> item_of("cached tokens"), item_of("batch input tokens"), item_of("host-hour")
+    ('cached input', 'batch input', 'host-hour')
+    """
+    kind = charged.removesuffix(" tokens")
+    plain, above, tokens = kind.partition(ABOVE)
+    return f"{ {'cached': 'cached input', 'written': 'cache write'}.get(plain, plain) }{above}{tokens}"
+
+
 def _prices(relay: Relay) -> tuple[float | None, ...]:
-    return tuple(getattr(relay, field) for _, field in ITEMS)
-
-
-def _equal(a: float, b: float) -> bool:
-    return abs(a - b) <= SAME * max(abs(a), abs(b))
+    return tuple(token_price(relay, kind) for kind in PLAIN)
 
 
 def claim_warnings(relay: Relay, catalog: Catalog) -> list[str]:
     """What a claim contradicts; and what looks wrong in a price that the scenario itself quotes."""
-    if relay.grade == "claimed":
-        return [f"{relay.id}: {flag}" for flag in claim_flags(relay, catalog)]
     beside = reference(relay, catalog)
-    if relay.grade == "list" and (beside is None or _prices(beside) == _prices(relay)):
-        return []
-    words = [f"{relay.id}: {flag}" for flag in physics_flags(relay)]
-    if beside is None or _prices(beside) == _prices(relay):
-        return words
-    given = relay.usd_per_mtok_input
-    if _equal(given, beside.usd_per_mtok_output) and not _equal(given, beside.usd_per_mtok_input):
-        words.append(
-            f"{relay.id}: its input price ${given:g} is the list price of output at {beside.id}; "
-            f"input lists at ${beside.usd_per_mtok_input:g} there"
-        )
-    sides = ((given, beside.usd_per_mtok_input, "input"), (relay.usd_per_mtok_output, beside.usd_per_mtok_output, "output"))
-    for own, listed, side in sides:
-        if listed > 0 and 1 - own / listed >= DEEP_DISCOUNT:
-            off = f"{1 - own / listed:.0%} below the list price ${listed:g} of {beside.id}"
-            words.append(f"{relay.id}: {side} at ${own:g} is {off}{_rate(relay, catalog)}")
-    return words
-
-
-def _rate(relay: Relay, catalog: Catalog) -> str:
-    """What the exchange rate explains of a discount, where the seller's credit rate is known."""
-    usd_per_unit = catalog.fx_usd.get(relay.billing_currency)
-    if relay.credit_per_unit and usd_per_unit:
-        explained = credit_discount(1 / relay.credit_per_unit, usd_per_unit)
-        return f"; {explained:.1%} of that is the seller's credit rate, not a price"
-    return "; a discount of that size is usually a claim about an exchange rate: ask what one dollar of credit costs"
-
-
-def retirement_warnings(relay: Relay, catalog: Catalog, on: date, end: date) -> list[str]:
-    """A model that retires before the horizon ends; names the successor and its price."""
-    if relay.retires_on is None or first_day(relay.retires_on) >= end:
-        return []
-    when = "has retired" if first_day(relay.retires_on) <= on else "retires"
-    words = f"{relay.id}: {relay.model} {when} on {relay.retires_on}, inside the horizon (to {end - timedelta(days=1)})"
-    after = catalog.relays.get(relay.successor or "")
-    if after is None:
-        return [f"{words}; no successor is named"]
-    own, next_usd = (f"${row.usd_per_mtok_input:g}/${row.usd_per_mtok_output:g}" for row in (relay, after))
-    return [f"{words}; successor {after.id} at {next_usd} per million tokens in/out (today {own})"]
+    same = beside is None or _prices(beside) == _prices(relay)
+    if relay.grade == "claimed":
+        flags = claim_flags(relay, catalog)
+    elif relay.grade == "list" and same:
+        flags = []
+    else:
+        flags = quote_flags(relay, None if same else beside, catalog)
+    return [f"{relay.id}: {flag}" for flag in flags]
 
 
 def stale_warnings(prices: Sequence[Price]) -> list[str]:
-    """Used prices that are older than 90 days on the day of the book; not those that the user wrote, whose day nobody said."""
+    """Used prices that are older than 90 days on the day of the book and state no last day; nor those of which nobody said the day."""
     old: dict[str, tuple[int, str]] = {}
     for price in prices:
-        if price.used and price.age_days > STALE_DAYS and price.grade != "quote":
+        dated = price.grade != "quote" or price.evidence.valid_from
+        if price.used and price.age_days is not None and price.age_days > STALE_DAYS and dated and not price.agreed:
             old[price.name] = (price.age_days, price.source.date)
     return [
         f"{name}: its price is of {day}, {days} days before the first month; ask again before signing" for name, (days, day) in old.items()

@@ -5,9 +5,12 @@ from __future__ import annotations
 import calendar
 from collections.abc import Iterable
 
+from optimize.money.units import credit_discount
 from sim.catalog.records import Catalog, Relay
 
 FASTEST_TTFT_S = 0.2  # best median first token ever measured here: llmperf leaderboard, December 2023 (groq, 0.22 s)
+SAME = 0.005  # relative difference below which two prices are one
+CLAIM_DISCOUNT, DEEP_DISCOUNT = 0.5, 0.7  # off a list price: from here a claim, or a quote, is doubted
 FLOORS_S = 0.05  # a round trip across a continent and one step of a large model take this long
 
 
@@ -59,17 +62,21 @@ def successor_words(relay: Relay, catalog: Catalog) -> str:
     return f"; its successor {relay.successor}" + (f" costs {prices(after)}" if after else "")
 
 
-def dated_warnings(relay: Relay, catalog: Catalog) -> list[str]:
+def dated_warnings(relay: Relay, catalog: Catalog, start: str = "", until: str = "") -> list[str]:
     """What dates have in store for a relay that a plan uses: retirement, with successor and price, and announced prices.
 
-    Sharper where the date lies within the month after that of the catalogue.
+    `start` and `until` (ISO days) are those of a horizon: what comes later is left out. Without them all is told, seen from the
+    catalogue's date, and sharper within the month after it.
     """
     words = []
-    if relay.retires_on:
-        when = "was retired" if retired(relay, catalog.date) else "retires"
+    today, last = start or catalog.date, until or "9999"
+    if relay.retires_on and relay.retires_on <= last:
+        when = "was retired" if retired(relay, today) else "retires"
         near = " inside the month that is planned" if catalog.date and relay.retires_on <= horizon(catalog.date) else ""
+        near = f" inside the horizon (to {until})" if until else near
         words.append(f"{relay.id}: {relay.model} {when} on {relay.retires_on}{near}{successor_words(relay, catalog)}; now {prices(relay)}")
-    if relay.next_price_on and relay.next_usd_per_mtok_input is not None and relay.next_usd_per_mtok_output is not None:
+    announced = relay.next_price_on is not None and relay.next_price_on <= last
+    if announced and relay.next_usd_per_mtok_input is not None and relay.next_usd_per_mtok_output is not None:
         words.append(
             f"{relay.id}: from {relay.next_price_on} ${relay.next_usd_per_mtok_input:g} in and ${relay.next_usd_per_mtok_output:g} out "
             f"per million tokens; now {prices(relay)}"
@@ -88,8 +95,13 @@ def claim_flags(relay: Relay, catalog: Catalog) -> list[str]:
     if relay.grade != "claimed":
         return []
     listed = official(relay, catalog.relays.values())
-    against = price_flags(relay, listed) if listed else ["no list price to compare with"]
+    against = price_flags(relay, listed, catalog) if listed else ["no list price to compare with"]
     return [*physics_flags(relay), *against, *currency_flags(relay, catalog)]
+
+
+def quote_flags(relay: Relay, listed: Relay | None, catalog: Catalog) -> list[str]:
+    """How a price that was quoted or contracted contradicts the list row `listed`, exchange rates or physics."""
+    return [*physics_flags(relay), *(price_flags(relay, listed, catalog) if listed else ())]
 
 
 def physics_flags(relay: Relay) -> Iterable[str]:
@@ -111,19 +123,39 @@ def currency_flags(relay: Relay, catalog: Catalog) -> Iterable[str]:
         )
 
 
-def price_flags(relay: Relay, listed: Relay) -> list[str]:
-    """Prices against the maker's list: input that is really output, dearer than the source, far cheaper than the source."""
+def price_flags(relay: Relay, listed: Relay, catalog: Catalog) -> list[str]:
+    """Prices against a list row: input that is really output; of claims also dearer than the source; far cheaper than the source.
+
+    Far is under half of it for a claim, and 70 % off for a quote or contract: some discount is what a contract is for.
+    """
+    whose = "the maker's" if listed.maker else f"{listed.id}'s"
+    claimed = relay.grade == "claimed"
+    sides = (
+        ("input", relay.usd_per_mtok_input, listed.usd_per_mtok_input),
+        ("output", relay.usd_per_mtok_output, listed.usd_per_mtok_output),
+    )
     flags = []
-    price, source_in, source_out = relay.usd_per_mtok_input, listed.usd_per_mtok_input, listed.usd_per_mtok_output
-    if price == source_out != source_in:
-        flags.append(f"its input price ${price:g} is the maker's output price; the maker's input price is ${source_in:g}")
-    elif price > source_in:
-        flags.append(f"its input price ${price:g} is {price / source_in:.3g} times the maker's ${source_in:g}")
-    elif price < 0.5 * source_in:
-        flags.append(f"its input price ${price:g} is under half of the maker's ${source_in:g}: nobody resells below cost for long")
-    output = relay.usd_per_mtok_output
-    if output > source_out:
-        flags.append(f"its output price ${output:g} is {output / source_out:.3g} times the maker's ${source_out:g}")
-    elif output < 0.5 * source_out:
-        flags.append(f"its output price ${output:g} is under half of the maker's ${source_out:g}: nobody resells below cost for long")
+    for side, price, source in sides:
+        other = listed.usd_per_mtok_output
+        if side == "input" and _same(price, other) and not _same(source, other):
+            flags.append(f"its input price ${price:g} is {whose} output price; {whose} input price is ${source:g}")
+        elif claimed and price > source:
+            times = f"{price / source:.3g} times" if source else "more than"
+            flags.append(f"its {side} price ${price:g} is {times} {whose} ${source:g}")
+        elif price < (1 - (CLAIM_DISCOUNT if claimed else DEEP_DISCOUNT)) * source:
+            why = "nobody resells below cost for long" if claimed else _rate(relay, catalog)
+            flags.append(f"its {side} price ${price:g} is {1 - price / source:.0%} below {whose} ${source:g}: {why}")
     return flags
+
+
+def _same(a: float, b: float) -> bool:
+    return abs(a - b) <= SAME * max(abs(a), abs(b))
+
+
+def _rate(relay: Relay, catalog: Catalog) -> str:
+    """What the exchange rate explains of a discount, where the seller's credit rate is known."""
+    usd_per_unit = catalog.fx_usd.get(relay.billing_currency)
+    if relay.credit_per_unit and usd_per_unit:
+        explained = credit_discount(1 / relay.credit_per_unit, usd_per_unit)
+        return f"{explained:.1%} of that is the seller's credit rate, not a price"
+    return "a discount of that size is usually a claim about an exchange rate; ask what one dollar of credit costs"

@@ -12,7 +12,7 @@ from optimize.money.charges import Charge, charges
 from optimize.money.ownership import values_of
 from optimize.money.units import to_currency
 from optimize.owning import OwnOrRent, own_or_rent
-from optimize.pricebook import PriceBook, price_book
+from optimize.pricebook import PriceBook, item_of, price_book
 from optimize.records import Plan
 from optimize.report import finance_columns
 from optimize.report.bill import Bill, bill_of, cents_of, split
@@ -129,7 +129,8 @@ def sensitivity_rows(money: Money) -> Rows:
 def price_rows(money: Money) -> Rows:
     return tuple(
         (p.name, p.item, p.unit, p.list_usd, p.contracted_usd, p.claimed_usd, p.grade, p.used, p.reference, p.source.title,
-         p.source.date, p.age_days, p.retires_on, p.successor)
+         p.source.date, p.age_days, p.evidence.valid_from, p.evidence.valid_until, p.evidence.document, p.evidence.sha256,
+         p.retires_on, p.successor)
         for p in money.prices.prices
     )  # fmt: skip
 
@@ -180,8 +181,7 @@ def _focus(
     money: Money, charge: Charge, cost: float, listed: dict[tuple[str, str], float | None], span: tuple[str, str], requests: float | None
 ) -> tuple[Value, ...]:
     plan = money.plan
-    item = {"input tokens": "input", "cached tokens": "cached input", "output tokens": "output"}.get(charge.item, charge.item)
-    list_usd = listed.get((charge.source, item))
+    list_usd = listed.get((charge.source, item_of(charge.item)))
     unit_price = to_currency(charge.usd_per_unit, plan.usd_per_unit)
     list_price = None if list_usd is None else to_currency(list_usd, plan.usd_per_unit)
     list_cost = cost if list_price is None else round(list_price * charge.quantity, 2)

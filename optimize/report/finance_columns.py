@@ -64,7 +64,11 @@ PRICES = (
     Column("reference", "str", "", "catalogue row that the list price is from"),
     Column("source", "str", "", "where the plan's price comes from"),
     Column("date", "str", "", "its date"),
-    Column("age_days", "int", "days", "age on the first day of the horizon"),
+    Column("age_days", "int", "days", "age on the first day of the horizon; empty: nobody says when the price was made"),
+    Column("valid_from", "str", "", "first day of the price, where a contract states it"),
+    Column("valid_until", "str", "", "last day of the price: of the contract, or before an announced change"),
+    Column("document", "str", "", "what the price is read from: a contract or quote, the catalogue's file, the scenario"),
+    Column("sha256", "str", "", "hash of that file"),
     Column("retires_on", "str", "", "day on which the model retires"),
     Column("successor", "str", "", "what follows it"),
 )

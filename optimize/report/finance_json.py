@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from dataclasses import asdict
 from typing import Any
 
 from optimize.report.finance import Money, requests_by_line
+from sim.catalog.records import Offer, Relay
 
 Json = dict[str, Any]
 
@@ -34,6 +36,13 @@ def charges_json(money: Money) -> list[Json]:
     ]
 
 
+def contracts_json(money: Money) -> list[Json]:
+    """The contract of every offer and relay that may be bought and has one, with the hash of its document."""
+    bought = {price.name for price in money.prices.prices if price.used}
+    rows: tuple[Offer | Relay, ...] = (*money.plan.scenario.offers, *money.plan.scenario.relays)
+    return [{"name": row.id, **asdict(row.contract), "bought": row.id in bought} for row in rows if row.contract is not None]
+
+
 def finance_json(money: Money) -> Json:
     """The horizon in short, break-even, own or rent, and what the price book warns of."""
     seen, edge, u = money.horizon, money.break_even, money.units
@@ -59,6 +68,7 @@ def finance_json(money: Money) -> Json:
             }
             for row in money.own
         ],
+        "contracts": contracts_json(money),
         "price_warnings": list(money.prices.warnings),
         "notes": [*seen.notes, *edge.notes],
     }

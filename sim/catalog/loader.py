@@ -7,6 +7,7 @@ name: `gpus.yaml` -> `gpus: [...]`. `fx.yaml` maps a currency to dollars. `calib
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -61,6 +62,7 @@ def read_relays(file: Path, text: str) -> dict[str, Relay]:
 def _load(folder: Path) -> Catalog:
     problems, digest = _Problems(), hashlib.sha256()
     texts: dict[str, tuple[Path, str]] = {}
+    files: dict[str, str] = {}
     for name in (*ROWS, "fx"):
         file = folder / f"{name}.yaml"
         if not file.exists():
@@ -70,6 +72,7 @@ def _load(folder: Path) -> Catalog:
             continue
         content = file.read_bytes()
         digest.update(name.encode() + b"\0" + content)
+        files[file.name] = hashlib.sha256(content).hexdigest()
         texts[name] = (file, content.decode("utf-8", errors="replace"))
     raw = {name: _parse(file, text, problems) for name, (file, text) in texts.items()}
     rows = {name: _rows(name, *texts[name], raw[name], problems) for name in ROWS if name in raw}
@@ -77,7 +80,7 @@ def _load(folder: Path) -> Catalog:
     _references(rows, texts, problems)
     if problems.lines:
         raise InputError(problems.lines)
-    return _catalog(rows, fx, digest.hexdigest())
+    return replace(_catalog(rows, fx, digest.hexdigest()), files=files)
 
 
 def _catalog(rows: dict[str, dict[str, Any]], fx: dict[str, float], digest: str) -> Catalog:

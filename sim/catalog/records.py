@@ -186,7 +186,7 @@ class CalibrationRow:
 
 @dataclass(frozen=True)
 class Catalog:
-    """All rows by id. `date` is that of the newest price row; `digest` is a hash of the files' content."""
+    """All rows by id. `date` is that of the newest price row; `digest` is a hash of the files' content, `files` that of each one."""
 
     gpus: dict[str, Gpu]
     models: dict[str, Model]
@@ -198,3 +198,4 @@ class Catalog:
     digest: str
     fx_usd: dict[str, float] = field(default_factory=dict)  # currency -> USD per unit
     tokenizers: dict[str, Tokenizer] = field(default_factory=dict)
+    files: dict[str, str] = field(default_factory=dict)  # name, such as relays.yaml -> SHA-256

@@ -7,7 +7,10 @@ from datetime import date
 
 import pytest
 
+from optimize.price_evidence import Evidence
 from optimize.pricebook import PriceBook, first_day, month_after, price_book
+from sim.catalog.contract import Contract
+from sim.catalog.price_terms import LongPrompt
 from sim.catalog.records import Catalog, Offer, Relay, Source
 from sim.scenario.records import Finance, Scenario
 from tests.optimize.report import plan_fixture
@@ -16,13 +19,16 @@ LISTED = replace(
     plan_fixture.relay("openai.gpt-4.1", "gpt-4.1", 2.0, 8.0, 0.5), source=Source("price file", "2026-11"), negotiable=True, maker="openai"
 )
 CLAIM = replace(LISTED, id="relay.gpt-4.1", vendor="relay", usd_per_mtok_input=8.0, grade="claimed", maker="")
+FILES = {"relays.yaml": "a" * 64, "offers.yaml": "b" * 64}
 HOST = Offer("aws.g6e.xlarge", "aws", "l40s", 1, 1.86, "on_demand", Source("price list", "2026-05-06"))
 
 
 def book(
     *relays: Relay, listed: tuple[Relay, ...] = (LISTED,), offers: tuple[Offer, ...] = (), used: tuple[str, ...] = (), **finance: object
 ) -> PriceBook:
-    catalog = Catalog({}, {}, {}, {HOST.id: HOST}, {row.id: row for row in listed}, (), "2026-11-30", "d", {"USD": 1.0, "CNY": 0.1503})
+    catalog = Catalog(
+        {}, {}, {}, {HOST.id: HOST}, {row.id: row for row in listed}, (), "2026-11-30", "d", {"USD": 1.0, "CNY": 0.1503}, files=FILES
+    )
     given = replace(plan_fixture.scenario(), relays=relays, offers=offers, catalog=catalog, finance=Finance(**finance))  # type: ignore[arg-type]
     assert isinstance(given, Scenario)
     return price_book(given, used)
@@ -56,10 +62,10 @@ def test_a_first_token_below_50_ms_is_not_believed() -> None:
 @pytest.mark.parametrize(("source", "stale"), [("2026-09-01", False), ("2026-08-31", True), ("2026-08", True), ("2026", True)])
 def test_a_used_price_older_than_90_days_is_warned_of(source: str, stale: bool) -> None:
     row = replace(LISTED, source=Source("price file", source))
-    given = book(row, used=(row.id,))
+    given = book(row, listed=(row,), used=(row.id,))
     assert given.prices[0].age_days == (date(2026, 11, 30) - first_day(source)).days
     assert any("ask again before signing" in w for w in given.warnings) is stale
-    assert not any("ask again" in w for w in book(row).warnings)
+    assert not any("ask again" in w for w in book(row, listed=(row,)).warnings)
 
 
 def test_a_price_that_the_user_wrote_does_not_bear_the_day_of_the_row_that_it_overrides() -> None:
@@ -72,9 +78,9 @@ def test_a_model_that_retires_inside_the_horizon_names_its_successor_and_price()
     after = replace(LISTED, id="openai.gpt-5.5", usd_per_mtok_input=3.0, usd_per_mtok_output=12.0)
     row = replace(LISTED, retires_on="2027-01-14", successor=after.id)
     (said,) = book(row, listed=(row, after), used=(row.id,), horizon_months=12).warnings
-    assert "retires on 2027-01-14, inside the horizon (to 2027-10-31)" in said and "openai.gpt-5.5 at $3/$12" in said
+    assert "retires on 2027-01-14 inside the horizon (to 2027-10-31); its successor openai.gpt-5.5 costs $3 in and $12 out" in said
     assert book(row, listed=(row, after), used=(row.id,), horizon_months=1).warnings == ()
-    assert any("has retired" in w for w in book(row, listed=(row, after), used=(row.id,), start="2027-03").warnings)
+    assert any("was retired on 2027-01-14" in w for w in book(row, listed=(row, after), used=(row.id,), start="2027-03").warnings)
 
 
 def test_a_price_that_the_scenario_overrides_is_a_quote_beside_the_list() -> None:
@@ -92,3 +98,73 @@ def test_used_prices_come_first() -> None:
 
 def test_months_roll_over_years() -> None:
     assert month_after(date(2026, 12, 1), 1) == date(2027, 1, 1) and month_after(date(2026, 1, 31), 0) == date(2026, 1, 1)
+
+
+def signed(until: str = "", start: str = "", file: str = "quote.pdf") -> Relay:
+    source = Source("quote.pdf, named in a.yaml", start)
+    return replace(LISTED, usd_per_mtok_input=1.5, grade="contract", contract=Contract(file, "c" * 64, start, until), source=source)
+
+
+def test_a_row_says_which_document_it_rests_on_with_its_hash() -> None:
+    contract = book(signed("2027-06-30", "2026-09-01")).prices[0]
+    assert (contract.list_usd, contract.contracted_usd, contract.claimed_usd) == (2.0, 1.5, None)
+    assert contract.evidence == Evidence("quote.pdf", "c" * 64, "2026-09-01", "2027-06-30")
+    assert book(LISTED).prices[0].evidence == Evidence("sim/catalog/relays.yaml", "a" * 64)
+    assert book(offers=(HOST,)).prices[0].evidence == Evidence("sim/catalog/offers.yaml", "b" * 64)
+
+
+def test_a_price_that_the_scenario_writes_rests_on_the_scenario_and_has_no_age() -> None:
+    price = book(offers=(replace(HOST, usd_per_hour=1.2, grade="quote"),)).prices[0]
+    assert (price.evidence.document, price.age_days, price.source.date) == ("by_hand.yaml", None, "")
+
+
+@pytest.mark.parametrize(
+    ("until", "start", "said"),
+    [
+        ("2026-11-29", "", "the contract quote.pdf ended on 2026-11-29, before the first day (2026-11-30)"),
+        ("2027-06-30", "", "ends on 2027-06-30, inside the horizon (to 2027-10-31): the prices of the months after it are not agreed"),
+        ("", "2026-12-15", "begins on 2026-12-15, after the first day (2026-11-30)"),
+        ("", "2028-01-01", "begins on 2028-01-01, after the last day (2027-10-31)"),
+        ("2027-10-31", "2026-01-01", ""),
+        ("", "", ""),
+    ],
+)
+def test_a_contract_whose_days_are_not_those_of_the_plan_is_warned_of(until: str, start: str, said: str) -> None:
+    row = signed(until, start)
+    warnings = book(row, used=(row.id,), horizon_months=12).warnings
+    assert len(warnings) == bool(said) and all(said in w for w in warnings)
+
+
+def test_a_contract_that_has_ended_is_warned_of_also_where_it_is_not_bought() -> None:
+    assert any("ended on 2026-11-29" in w for w in book(signed("2026-11-29")).warnings)
+
+
+def test_an_old_contract_without_a_last_day_is_asked_for_again_and_one_with_it_is_not() -> None:
+    old, agreed = signed("", "2026-08-01"), signed("2027-10-31", "2026-08-01")
+    assert any("its price is of 2026-08-01, 121 days before the first month" in w for w in book(old, used=(old.id,)).warnings)
+    assert book(agreed, used=(agreed.id,), horizon_months=2).warnings == ()
+
+
+def test_a_contract_without_a_document_is_asked_for_it() -> None:
+    bare = replace(LISTED, grade="contract", usd_per_mtok_input=1.5)
+    assert any("no document is named; write contract: {document: FILE}" in w for w in book(bare, used=(bare.id,)).warnings)
+    assert book(bare).warnings == ()
+
+
+def test_an_announced_price_ends_the_validity_of_a_list_price_and_is_told() -> None:
+    row = replace(LISTED, next_price_on="2027-01-01", next_usd_per_mtok_input=3.0, next_usd_per_mtok_output=9.0)
+    given = book(row, listed=(row,), used=(row.id,), horizon_months=12)
+    assert given.prices[0].evidence.valid_until == "2026-12-31"
+    assert any("from 2027-01-01 $3 in and $9 out" in w for w in given.warnings)
+    assert book(row, listed=(row,), used=(row.id,), horizon_months=1).warnings == ()
+
+
+def test_a_relay_that_is_bought_has_a_row_for_every_kind_of_token_it_prices() -> None:
+    tier = LongPrompt(200_000, 4.0, 16.0)
+    row = replace(LISTED, usd_per_mtok_batch_input=1.0, usd_per_mtok_batch_output=4.0, usd_per_mtok_cache_write=2.5, long_prompts=(tier,))
+    bought = {price.item: price.list_usd for price in book(row, listed=(row,), used=(row.id,)).prices}
+    assert bought == {
+        "input": 2.0, "cached input": 0.5, "cache write": 2.5, "output": 8.0, "input above 200,000": 4.0, "output above 200,000": 16.0,
+        "batch input": 1.0, "batch output": 4.0,
+    }  # fmt: skip
+    assert [price.item for price in book(row, listed=(row,)).prices] == ["input", "cached input", "output"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from optimize.money.ownership import values_of
+from optimize.pricebook import item_of
 from optimize.report.finance import Money
 from optimize.report.workbook.pen import LINE_HEIGHT, Pen, address
 
@@ -52,8 +53,7 @@ def _prices(pen: Pen, sheet: Any, money: Money, r: int) -> int:
     for charge in money.charges:
         if charge.price_name in pen.prices:
             continue
-        item = {"input tokens": "input", "cached tokens": "cached input", "output tokens": "output"}.get(charge.item, charge.item)
-        row = rows.get((charge.source, item))
+        row = rows.get((charge.source, item_of(charge.item)))
         sheet.write_string(r, 0, f"{charge.source}: {charge.item}")
         pen.prices[charge.price_name] = _input(pen, sheet, r, f"price {charge.price_name}", charge.usd_per_unit)
         pen.write(sheet, r, 2, f"USD / {charge.unit}")

@@ -1,0 +1,57 @@
+"""What stands behind a price: a document with its hash, and the days on which the price holds."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from datetime import date, timedelta
+from pathlib import Path
+
+from sim.catalog.contract import Contract
+from sim.catalog.records import Catalog
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """`sha256` is that of the whole file `document`; days are ISO, both included, empty where nobody states them."""
+
+    document: str = ""
+    sha256: str = ""
+    valid_from: str = ""
+    valid_until: str = ""
+
+
+def listed_evidence(catalog: Catalog, file: str, next_price_on: str | None) -> Evidence:
+    """Of a catalogue row: the file that holds it; the price holds until the day before an announced one."""
+    until = (date.fromisoformat(next_price_on) - timedelta(days=1)).isoformat() if next_price_on else ""
+    return Evidence(f"sim/catalog/{file}", catalog.files.get(file, ""), "", until)
+
+
+def contract_evidence(contract: Contract) -> Evidence:
+    return Evidence(contract.document, contract.sha256, contract.valid_from, contract.valid_until)
+
+
+def written_evidence(scenario_file: Path) -> Evidence:
+    """Of a price that the scenario writes and no document stands behind: the scenario itself."""
+    try:
+        digest = hashlib.sha256(scenario_file.read_bytes()).hexdigest()
+    except OSError:
+        digest = ""
+    return Evidence(scenario_file.name, digest)
+
+
+def contract_warnings(name: str, grade: str, contract: Contract | None, used: bool, on: date, last: date) -> list[str]:
+    """Contracts whose days are not those of the plan (`on` to `last`), and prices called contracted with nothing to show for it."""
+    if contract is None:
+        missing = f"{name}: its price is graded contract, and no document is named; write contract: {{document: FILE}}"
+        return [missing] if grade == "contract" and used else []
+    first, until = contract.valid_from, contract.valid_until
+    said = f"{name}: the contract {contract.document}"
+    if until and until < on.isoformat():
+        return [f"{said} ended on {until}, before the first day ({on}): its prices hold no more"]
+    if first and first > last.isoformat():
+        return [f"{said} begins on {first}, after the last day ({last})"]
+    words = [f"{said} begins on {first}, after the first day ({on})"] if first > on.isoformat() else []
+    if used and until and until < last.isoformat():
+        words.append(f"{said} ends on {until}, inside the horizon (to {last}): the prices of the months after it are not agreed")
+    return words

@@ -26,8 +26,8 @@ UTILISATION = (
     "Utilisation has two meanings: the billed share of hours (scale to zero), and the load of what is paid. "
     "Idle hours are paid and are in every cost per token."
 )
-LATENCY = "Latency by class, each promise in its worst hour"
-DISTRIBUTIONS = "Latency distributions by class, each promise in its worst hour"
+LATENCY = "Promises, each in its worst hour"
+DISTRIBUTIONS = "Latency distributions"
 VIEWS = "Economic view: capital as an annuity once its cost is known. Book view: straight line. Open parts have no citable source."
 
 

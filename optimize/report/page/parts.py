@@ -26,8 +26,8 @@ def section(title: str, *contents: str) -> str:
 def anchor(title: str) -> str:
     """The place of a section in the page.
 
-    >>> anchor("Latency by class, each promise in its worst hour")
-    'latency-by-class-each-promise-in-its-worst-hour'
+    >>> anchor("Promises, each in its worst hour")
+    'promises-each-in-its-worst-hour'
     """
     return "-".join("".join(c if c.isalnum() else " " for c in title.lower()).split())
 

@@ -29,6 +29,7 @@ td.w{white-space:normal;min-width:15rem}tr.total td{font-weight:600}
 nav{font-size:.88rem}nav a{display:inline-block;margin-right:1.1em;color:var(--dim)}
 svg text{font-family:system-ui,sans-serif!important}
 summary{cursor:pointer;color:var(--dim)}li{margin:.15rem 0}
+@media(max-width:50rem){th{white-space:nowrap}}
 @media(max-width:30rem){body{padding:1rem .8rem}.verdict{font-size:1rem}}
 @media print{
 :root{--ink:#000;--dim:#444;--faint:#bbb;--page:#fff;--card:#fff;--good:#1f7a50;--bad:#b83226;color-scheme:light}

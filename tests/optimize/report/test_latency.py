@@ -59,7 +59,7 @@ def test_requests_that_never_ended_are_never_in_json_and_infinite_in_the_table(p
     said = plan_json(late)["classes"][0]["slo"][0]["distribution"]
     assert said[1:] == [{"share": 0.9, "latency_s": 2.0}, *({"share": share, "latency_s": NEVER_S} for share in (0.95, 1.0))]
     assert [row[4] for row in latency_table(late).rows[:4]] == [0.4, 2.0, math.inf, math.inf]
-    assert "never" in html(late) and "p95 never against 1.00 s" in latency_words(late)
+    assert "never" in html(late) and "5 of 6" in latency_words(late) and "p95 never against 1.00 s" in latency_words(late)
 
 
 def test_the_picture_shows_every_limit_and_promised_share(plan: Plan) -> None:
@@ -67,7 +67,10 @@ def test_the_picture_shows_every_limit_and_promised_share(plan: Plan) -> None:
     svg = drawn.svg()
     for text in ("chat: TTFT", "chat: TPOT", "reasoning: E2E", "p95 830 ms, limit 1.00 s", "p99 610 ms, limit 1.00 s"):
         assert text in svg
-    assert drawn.data.rows == latency_table(plan).rows and "half within" in drawn.alt
+    assert (
+        drawn.data.rows == latency_table(plan).rows
+        and "Nearest to its limit: chat TTFT in weekday 14, p95 830 ms against 1.00 s" in drawn.alt
+    )
 
 
 def test_the_page_has_the_section_with_its_figures_as_text(plan: Plan) -> None:

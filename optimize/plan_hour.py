@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 
 import numpy as np
@@ -18,6 +18,7 @@ from sim.engine.deployment import PS, StepCost
 from sim.fleet_records import Fleet, Pool, RelayEndpoint, RequestLog
 from sim.scenario.records import Scenario
 from sim.streams import stream
+from sim.traffic.arrivals import MAX_ARRIVALS, check_size
 from sim.traffic.columns import Demand, Requests
 
 WARMUP_S = 600.0
@@ -107,6 +108,13 @@ def without_backlog(requests: Requests, keep: float, seed: int) -> Requests:
         return requests
     chosen = (requests.arrival_ps >= round(WARMUP_S * PS)) | (stream(seed, "warm-up thinning").random(len(requests)) < keep)
     return Requests(**{field.name: getattr(requests, field.name)[chosen] for field in fields(Requests)})
+
+
+def check_playable(demand: Demand, needed: Callable[[], bool]) -> None:
+    """InputError where the busiest hour with its warm-up has more requests than one simulation holds, and `needed` says it is wanted."""
+    requests = float(demand.mean_rps.sum(axis=0).max()) * (WARMUP_S + HOUR_S)
+    if requests > MAX_ARRIVALS and needed():
+        check_size(requests)
 
 
 def play_hour(scenario: Scenario, fleet: Fleet, t: int, keep: float, seed: int) -> tuple[Requests, RequestLog]:

@@ -62,7 +62,7 @@ def relaxation(problem: ProgramInput, budget_usd: float | None = None) -> Relaxa
     for variable in (*model.flow.values(), *model.calls.values(), *model.unserved.values()):
         variable.upBound = 2.0  # 1 follows from the rows of demand; as a bound it would take its part of their price
     outcome = run(model, 0.0, 0, relax=True)
-    duals = {name: float(row.pi or 0.0) for name, row in model.prob._constraints.items()}
+    duals = model.prob.duals()
     demand = inside.demand
     left = sum((v.varValue or 0.0) * demand.mean_rps[c, t] * demand.weight_h[t] * HOUR_S for (c, t), v in model.unserved.items())
     return Relaxation(problem, wide, duals, offers, outcome.objective + problem.fixed_usd, float(left), penalty, budget_usd)

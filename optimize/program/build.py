@@ -1,8 +1,6 @@
-"""View -> PuLP problem: all constraint families in order."""
+"""View -> sheet: all constraint families in order."""
 
 from __future__ import annotations
-
-import pulp
 
 from optimize.program.accounts import choice_rows, payment_rows, payment_variables
 from optimize.program.again import again_rows
@@ -35,7 +33,7 @@ def build(problem: ProgramInput, view: View, routes: tuple[PoolRoute, ...]) -> M
     for family in FAMILIES:
         family(model)
     objective = dict(model.money + model.penalty)
-    for variable, usd in model.extra:  # of a variable that has a price already: PuLP would keep the last of two terms
+    for variable, usd in model.extra:  # of a variable that has a price already
         objective[variable] = objective.get(variable, 0.0) + usd
-    model.prob.setObjective(pulp.LpAffineExpression(list(objective.items())))
+    model.prob.objective = objective
     return model

@@ -1,4 +1,4 @@
-"""Variables of the program over some of its hours, and the PuLP problem that the constraint families fill."""
+"""Variables of the program over some of its hours, and the sheet that the constraint families fill."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import pulp
 from optimize.money import HOUR_S
 from optimize.money.contracts import hour_factor
 from optimize.program.routes import PoolRoute, relay_classes
+from optimize.program.sheet import Column, Sheet
+from optimize.program.sheet import Pair as Pair
 from optimize.records import ProgramInput
-
-Pair = tuple[pulp.LpVariable, float]
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,7 @@ class View:
     month        the rows that join hours are written: starts of hosts, payments of accounts
     closed       relays that may not be called;  units  relay -> provisioned units at hand
     unit_usd     relay -> USD per unit, tier_usd  relay -> USD for its tier: choices that hours share the price of
+    on_usd       pool -> USD on running at all, base pools: likewise
     host_usd     (pool, slice) -> USD per host, call_usd  relay -> share of its prices: added to the objective only, in place of rows
     allotment    account -> USD that these hours may pay it
     before       pool -> hosts in the hour before, where known: those beyond them start
@@ -44,6 +45,7 @@ class View:
     closed: frozenset[int] = frozenset()
     units: dict[int, int] = field(default_factory=dict)
     unit_usd: dict[int, float] = field(default_factory=dict)
+    on_usd: dict[int, float] = field(default_factory=dict)
     tier_usd: dict[int, float] = field(default_factory=dict)
     host_usd: dict[tuple[int, int], float] = field(default_factory=dict)
     call_usd: dict[int, float] = field(default_factory=dict)
@@ -53,7 +55,7 @@ class View:
 
 @dataclass
 class Model:
-    """The PuLP problem and its variables by what they mean.
+    """The sheet and its columns by what they mean.
 
     hosts     (pool, slice) -> hosts, elastic pools;  base pool -> hosts in every hour, all other pools
     on        (pool, slice) or (pool, -1) for a base pool -> runs at all; only for pools whose running has a price
@@ -68,34 +70,34 @@ class Model:
     problem: ProgramInput
     view: View
     routes: tuple[PoolRoute, ...]
-    prob: pulp.LpProblem
-    hosts: dict[tuple[int, int], pulp.LpVariable] = field(default_factory=dict)
-    base: dict[int, pulp.LpVariable] = field(default_factory=dict)
-    on: dict[tuple[int, int], pulp.LpVariable] = field(default_factory=dict)
-    flow: dict[tuple[int, int, int, int], pulp.LpVariable] = field(default_factory=dict)
-    calls: dict[tuple[int, int, int], pulp.LpVariable] = field(default_factory=dict)
-    unserved: dict[tuple[int, int], pulp.LpVariable] = field(default_factory=dict)
-    units: dict[int, pulp.LpVariable] = field(default_factory=dict)
-    any_units: dict[int, pulp.LpVariable] = field(default_factory=dict)
-    tier: dict[int, pulp.LpVariable] = field(default_factory=dict)
-    topup: dict[int, pulp.LpVariable] = field(default_factory=dict)
-    starts: dict[tuple[int, int], pulp.LpVariable] = field(default_factory=dict)
+    prob: Sheet
+    hosts: dict[tuple[int, int], Column] = field(default_factory=dict)
+    base: dict[int, Column] = field(default_factory=dict)
+    on: dict[tuple[int, int], Column] = field(default_factory=dict)
+    flow: dict[tuple[int, int, int, int], Column] = field(default_factory=dict)
+    calls: dict[tuple[int, int, int], Column] = field(default_factory=dict)
+    unserved: dict[tuple[int, int], Column] = field(default_factory=dict)
+    units: dict[int, Column] = field(default_factory=dict)
+    any_units: dict[int, Column] = field(default_factory=dict)
+    tier: dict[int, Column] = field(default_factory=dict)
+    topup: dict[int, Column] = field(default_factory=dict)
+    starts: dict[tuple[int, int], Column] = field(default_factory=dict)
     money: list[Pair] = field(default_factory=list)
     extra: list[Pair] = field(default_factory=list)
     penalty: list[Pair] = field(default_factory=list)
-    calls_usd: list[tuple[tuple[int, int, int], pulp.LpVariable, float]] = field(default_factory=list)
+    calls_usd: list[tuple[tuple[int, int, int], Column, float]] = field(default_factory=list)
 
     def add(self, name: str, terms: Iterable[Pair], sense: int, rhs: float) -> None:
         """Adds one row; an empty row is left out."""
         listed = list(terms)
         if listed:
-            self.prob.addConstraint(pulp.LpConstraint(pulp.LpAffineExpression(listed), sense, rhs=rhs), name)
+            self.prob.add_row(name, listed, sense, rhs)
 
-    def hosts_of(self, route: PoolRoute, t: int) -> pulp.LpVariable | None:
+    def hosts_of(self, route: PoolRoute, t: int) -> Column | None:
         """The variable that counts the hosts of a pool in slice `t`; None where it cannot run."""
         return self.hosts.get((route.index, t)) if route.elastic else self.base.get(route.index)
 
-    def on_of(self, route: PoolRoute, t: int) -> pulp.LpVariable | None:
+    def on_of(self, route: PoolRoute, t: int) -> Column | None:
         """The variable that says whether a pool runs in slice `t`."""
         return self.on.get((route.index, t if route.elastic else -1))
 
@@ -105,7 +107,7 @@ def variables(problem: ProgramInput, view: View, routes: tuple[PoolRoute, ...]) 
 
     Flows are shares of a class's demand in an hour, so that their bounds and the solver's tolerances mean the same at every rate.
     """
-    model = Model(problem, view, routes, pulp.LpProblem("servemix", pulp.LpMinimize))
+    model = Model(problem, view, routes, Sheet("servemix"))
     for route in routes:
         _hosts(model, route)
         _flows(model, route)
@@ -115,7 +117,7 @@ def variables(problem: ProgramInput, view: View, routes: tuple[PoolRoute, ...]) 
     return model
 
 
-def add_variable(model: Model, name: str, low: float, most: float, integer: bool) -> pulp.LpVariable:
+def add_variable(model: Model, name: str, low: float, most: float, integer: bool) -> Column:
     return model.prob.add_variable(name, low, most, pulp.LpInteger if integer else pulp.LpContinuous)
 
 
@@ -131,6 +133,8 @@ def _hosts(model: Model, route: PoolRoute) -> None:
         model.money.append((variable, usd))
         if route.switched:
             model.on[p, -1] = add_variable(model, f"on_{p}", int(least > 0), 1, True)
+            if p in view.on_usd:
+                model.extra.append((model.on[p, -1], view.on_usd[p]))
         return
     for t in view.slices:
         if route.most[t] <= 0:

@@ -6,13 +6,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from optimize.money import HOURS_PER_MONTH
 from optimize.program.accounts import accounts
 from optimize.program.answer import Parts, no_parts
-from optimize.program.build import build
 from optimize.program.model import Model, View
 from optimize.program.routes import PoolRoute
-from optimize.program.solver import run
 from optimize.records import Floats, ProgramInput
 
 
@@ -66,6 +63,7 @@ class MonthPrices:
     """MonthPrices (duals of the linear relaxation) in place of the rows that join hours, and the constant that belongs to them.
 
     base_usd, unit_usd, tier_usd   pool, relay -> [slices] what each hour pays of the price of a base host, a unit, a tier
+    on_usd     pool -> [slices] on whether a base pool runs; sums to nothing
     host_usd   pool -> [slices] USD on a host because of starts;  call_usd  relay -> share of its prices (minimum: < 0, cap: > 0)
     budget     shadow price: USD of objective per USD of budget
     """
@@ -73,6 +71,7 @@ class MonthPrices:
     base_usd: dict[int, Floats] = field(default_factory=dict)
     unit_usd: dict[int, Floats] = field(default_factory=dict)
     tier_usd: dict[int, Floats] = field(default_factory=dict)
+    on_usd: dict[int, Floats] = field(default_factory=dict)
     host_usd: dict[int, Floats] = field(default_factory=dict)
     call_usd: dict[int, float] = field(default_factory=dict)
     constant: float = 0.0
@@ -85,6 +84,7 @@ class MonthPrices:
             base_usd={p: float(usd[t]) for p, usd in self.base_usd.items()},
             unit_usd={a: float(usd[t]) for a, usd in self.unit_usd.items()},
             tier_usd={a: float(usd[t]) for a, usd in self.tier_usd.items()},
+            on_usd={p: float(usd[t]) for p, usd in self.on_usd.items()},
             host_usd={(p, t): float(usd[t]) for p, usd in self.host_usd.items()},
             call_usd=self.call_usd,
             penalty_usd=penalty,
@@ -129,104 +129,3 @@ def hourly_usd(model: Model) -> Floats:
     for (_, _, t), variable, price in model.calls_usd:
         usd[t] += price * (variable.varValue or 0.0)
     return usd
-
-
-def prices_of(problem: ProgramInput, routes: tuple[PoolRoute, ...], penalty: float, budget_usd: float | None = None) -> MonthPrices:
-    """Duals of the linear relaxation of the month, made feasible, so that they bound whatever the solver's tolerance left.
-
-    Base hosts: what a host is worth in each hour (dual of its capacity row). Starts: the dual of the row. Accounts: those of the
-    payment rows. Any shares that sum to a price, and any duals of the right sign, give a bound.
-    """
-    view = View(tuple(range(len(problem.demand.slices))), whole=False, penalty_usd=penalty, month=True, budget_usd=budget_usd)
-    model = build(problem, view, routes)
-    run(model, 0.0, 0, relax=True)
-    duals = {name: float(row.pi or 0.0) for name, row in model.prob._constraints.items()}
-    shadow = max(0.0, -duals.get("budget", 0.0)) / max(budget_usd or 1.0, 1.0)
-    scale = 1.0 / (1.0 + shadow)  # prices in money of the objective: with a budget, all of them count (1 + shadow) times
-    calls, constant, tiers = account_prices(problem, duals, scale)
-    return MonthPrices(
-        base_usd=base_prices(problem, routes, duals, scale),
-        unit_usd=unit_prices(problem, duals, scale),
-        tier_usd=tiers,
-        host_usd=start_prices(problem, routes, duals, scale),
-        call_usd=calls,
-        constant=constant,
-        budget=shadow,
-    )
-
-
-def shared(worth: Floats, price: float, weight_h: Floats) -> Floats:
-    """`price` by slice, as near to `worth` as sums to it."""
-    total = float(worth.sum())
-    kept: Floats = worth * min(1.0, price / total) if total > 0 else worth
-    rest: Floats = (price - float(kept.sum())) * weight_h / float(weight_h.sum())
-    return kept + rest
-
-
-def base_prices(problem: ProgramInput, routes: tuple[PoolRoute, ...], duals: dict[str, float], scale: float) -> dict[int, Floats]:
-    """Pool -> [slices] USD of the monthly price of a base host that each hour carries."""
-    weight_h, slices = problem.demand.weight_h, range(len(problem.demand.slices))
-    outages = range(len(problem.relays) if problem.relay_outage_reserve else 0)
-    shares = {}
-    for route in routes:
-        if not route.elastic:
-            names = [[f"capacity_{route.index}_{t}", *(f"outage_{g}_pool_{route.index}_{t}" for g in outages)] for t in slices]
-            worth = np.array([sum(max(0.0, -duals.get(name, 0.0)) for name in each) for each in names]) * route.per_host * scale
-            shares[route.index] = shared(worth, route.usd_per_hour * float(weight_h.sum()), weight_h)
-    return shares
-
-
-def unit_prices(problem: ProgramInput, duals: dict[str, float], scale: float) -> dict[int, Floats]:
-    """Relay -> [slices] USD of the monthly price of a unit that each hour carries."""
-    weight_h, shares = problem.demand.weight_h, {}
-    for a, terms in enumerate(problem.relays):
-        if terms.units is not None:
-            worth = np.array([max(0.0, -duals.get(f"units_{a}_{t}", 0.0)) for t in range(len(weight_h))]) * scale
-            shares[a] = shared(worth, terms.units.usd_per_hour * HOURS_PER_MONTH, weight_h)
-    return shares
-
-
-def start_prices(problem: ProgramInput, routes: tuple[PoolRoute, ...], duals: dict[str, float], scale: float) -> dict[int, Floats]:
-    """Pool -> [slices] USD on a host: the dual of its start less that of a start in the hour after, which it spares."""
-    boot = problem.boot
-    if boot is None:
-        return {}
-    found = {}
-    for route in routes:
-        if route.boot_usd > 0:
-            most = route.boot_usd * boot.times
-            raw = np.array([-duals.get(f"start_{route.index}_{t}", 0.0) * scale for t in range(len(most))])
-            dual = np.clip(raw, 0.0, most)
-            usd = dual.copy()
-            for t, before in enumerate(boot.previous):
-                usd[before] -= dual[t]
-            if usd.any():
-                found[route.index] = usd
-    return found
-
-
-def account_prices(problem: ProgramInput, duals: dict[str, float], scale: float) -> tuple[dict[int, float], float, dict[int, Floats]]:
-    """(share on call prices by relay, constant of the bound, tier prices by hour) of the payment rows.
-
-    A minimum with dual m (0..1) makes calls cheaper by the share m and asks for m x least of the tier bought; a cap with dual k
-    makes them dearer by the share k and gives k x cap back.
-    """
-    weight_h = problem.demand.weight_h
-    calls: dict[int, float] = {}
-    tiers: dict[int, Floats] = {}
-    constant = 0.0
-    for g, account in enumerate(accounts(problem)):
-        top = max(account.least_usd)
-        minimum = max(0.0, duals.get(f"least_paid_{g}", 0.0) / top * scale) if account.pays_least else 0.0
-        cap = 0.0
-        if account.cap_usd is not None:
-            cap = max(0.0, -duals.get(f"most_paid_{g}", 0.0)) / max(account.cap_usd, 1e-6) * scale
-            constant -= cap * account.cap_usd
-        minimum = min(minimum, 1.0 + cap)
-        for a, least in zip(account.members, account.least_usd, strict=True):
-            calls[a] = cap - minimum
-            if account.chooses:
-                tiers[a] = minimum * least * weight_h / weight_h.sum()
-            else:
-                constant += minimum * least
-    return calls, constant, tiers

@@ -37,7 +37,7 @@ def price_pools(problem: ProgramInput, routes: tuple[PoolRoute, ...], view: View
     outcome = run(model, 0.0, 0, solver, relax=True)
     if not outcome.found:
         return Prices(math.inf, {}, False)
-    duals = {name: float(row.pi or 0.0) for name, row in model.prob._constraints.items()}
+    duals = model.prob.duals()
     stock = stock_duals(model, duals)
     extra = {}
     for route in routes:
@@ -82,9 +82,9 @@ def outage_worth(problem: ProgramInput, route: PoolRoute, t: int, duals: dict[st
 
 def stock_duals(model: Model, duals: dict[str, float]) -> dict[int, float]:
     """Pool -> dual (<= 0) of the stock row that it stands in."""
-    by_name = {variable.name: p for (p, _), variable in model.hosts.items()}
+    pools = {variable: p for (p, _), variable in model.hosts.items()}
     answer: dict[int, float] = {}
-    for name, row in model.prob._constraints.items():
+    for name, row in model.prob.rows.items():
         if name.startswith("stock_"):
-            answer |= {by_name[v.name]: duals[name] for v in row if v.name in by_name}
+            answer |= {pools[v]: duals[name] for v, _ in row.terms if v in pools}
     return answer

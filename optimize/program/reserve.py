@@ -50,6 +50,7 @@ def _pools_take_over(model: Model, g: int, moved: dict[tuple[int, int], list[Pai
     for (p, t), terms in rows.items():
         route = by_index[p]
         hosts, on = model.hosts_of(route, t), model.on_of(route, t)
+        assert hosts is not None
         terms.append((hosts, -route.per_host))
         if on is not None:
             terms.append((on, route.overhead))

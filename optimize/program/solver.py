@@ -14,6 +14,7 @@ import numpy as np
 import pulp
 
 from optimize.program.model import Model
+from optimize.program.sheet import Sheet
 
 INTEGRALITY = 1e-6
 
@@ -46,69 +47,77 @@ def quiet() -> Iterator[None]:
         os.close(nowhere)
 
 
-class BulkHighs(pulp.HiGHS):  # type: ignore[misc]  # PuLP is not typed
-    """PuLP's HiGHS with the model handed over as arrays (PuLP adds row by row) and with HiGHS's own bound and status kept.
+# What pays off in large programs costs more than the search itself in an hour of a few dozen columns. A version of HiGHS that does not
+# know one of these keeps its own way.
+LEAN: dict[str, Any] = {
+    "presolve": "off",
+    "mip_detect_symmetry": False,
+    "mip_heuristic_effort": 0.0,
+    "mip_heuristic_run_feasibility_jump": False,
+    "mip_heuristic_run_root_reduced_cost": False,
+    "mip_heuristic_run_rens": False,
+    "mip_heuristic_run_rins": False,
+}
+FEW = 300  # columns up to which a program is solved with these
 
-    PuLP has no entry for the status of a node limit and would raise KeyError. The objective is handed over in units of the dearest
-    coefficient: tolerances then do not depend on the currency, and doubling every price changes nothing that the solver sees.
+
+def solved_by_highs(sheet: Sheet, unit: float, options: dict[str, Any], relax: bool) -> Any:
+    """A solver that has run on the sheet; values, and duals of a relaxation, are in its columns and rows.
+
+    The model goes over as arrays, the objective in units of the dearest coefficient: tolerances then do not depend on the currency,
+    and doubling every price changes nothing that the solver sees. Each run has a solver of its own, so none remembers another.
     """
+    import highspy
 
-    unit_usd = 1.0
-
-    def buildSolverModel(self, lp: Any) -> None:
-        import highspy
-
-        variables = lp.variables()
-        for k, variable in enumerate(variables):
-            variable.index = k
-        rows = list(lp._constraints.values())
-        starts, index, value = [0], [], []
-        for k, row in enumerate(rows):
-            row.index = k
-            for variable, coefficient in row.items():
-                index.append(variable.index)
-                value.append(coefficient)
-            starts.append(len(index))
-        model = highspy.HighsLp()
-        model.num_col_, model.num_row_ = len(variables), len(rows)
-        model.col_cost_ = np.array([lp.objective.get(v, 0.0) for v in variables]) / self.unit_usd
-        model.col_lower_ = np.array([v.lowBound for v in variables], dtype=np.float64)
-        model.col_upper_ = np.array([v.upBound for v in variables], dtype=np.float64)
-        low = [-math.inf if row.getLb() is None else row.getLb() for row in rows]
-        high = [math.inf if row.getUb() is None else row.getUb() for row in rows]
-        model.row_lower_, model.row_upper_ = np.array(low, dtype=np.float64), np.array(high, dtype=np.float64)
-        matrix = model.a_matrix_
-        matrix.format_ = highspy.MatrixFormat.kRowwise
-        matrix.num_col_, matrix.num_row_ = len(variables), len(rows)
-        matrix.start_ = np.array(starts, dtype=np.int32)
-        matrix.index_ = np.array(index, dtype=np.int32)
-        matrix.value_ = np.array(value, dtype=np.float64)
-        model.a_matrix_ = matrix
-        if self.mip and any(v.cat == pulp.LpInteger for v in variables):
-            kinds = highspy.HighsVarType
-            model.integrality_ = [kinds.kInteger if v.cat == pulp.LpInteger else kinds.kContinuous for v in variables]
-        lp.solverModel.passModel(model)
-
-    def findSolutionValues(self, lp: Any) -> tuple[int, int]:
-        import highspy
-
-        highs = lp.solverModel
-        status, info = highs.getModelStatus(), highs.getInfo()
-        states = highspy.HighsModelStatus
-        if status in (states.kInfeasible, states.kUnboundedOrInfeasible):
-            return pulp.LpStatusInfeasible, pulp.LpSolutionInfeasible
-        feasible = info.primal_solution_status == 2
-        if not feasible:
-            return pulp.LpStatusNotSolved, pulp.LpSolutionNoSolutionFound
+    highs = highspy.Highs()  # type: ignore[no-untyped-call]
+    highs.setOptionValue("output_flag", False)
+    for name, value in ((LEAN if len(sheet.columns) <= FEW else {}) | options).items():
+        highs.setOptionValue(name, value)
+    assert passed(sheet, unit, highs, relax) != highspy.HighsStatus.kError, "a row holds a column twice, or a number is none"
+    highs.run()
+    if feasible(highs):
         solution = highs.getSolution()
-        values, duals = list(solution.col_value), list(solution.row_dual)
-        for variable in lp.variables():
-            variable.varValue = values[variable.index]
-        if duals:
-            for row in lp._constraints.values():
-                row.pi = duals[row.index] * self.unit_usd
-        proven = status in (states.kOptimal, states.kModelEmpty)
-        return pulp.LpStatusOptimal, pulp.LpSolutionOptimal if proven else pulp.LpSolutionIntegerFeasible
+        for column, value in zip(sheet.columns, solution.col_value, strict=True):
+            column.varValue = value
+        for row, dual in zip(sheet.rows.values(), solution.row_dual, strict=True) if relax else ():
+            row.pi = dual * unit
+    return highs
+
+
+def passed(sheet: Sheet, unit: float, highs: Any, relax: bool) -> Any:
+    """HiGHS's status after it has read the sheet."""
+    import highspy
+
+    columns, rows = sheet.columns, list(sheet.rows.values())
+    cost = np.zeros(len(columns))
+    for column, usd in sheet.objective.items():
+        cost[column.index] = usd / unit
+    index = np.array([column.index for row in rows for column, _ in row.terms], dtype=np.int32)
+    value = np.array([number for row in rows for _, number in row.terms], dtype=np.float64)
+    starts = np.zeros(len(rows) + 1, dtype=np.int32)
+    np.cumsum([len(row.terms) for row in rows], out=starts[1:])
+    return highs.passModel(
+        len(columns),
+        len(rows),
+        len(index),
+        int(highspy.MatrixFormat.kRowwise),
+        int(highspy.ObjSense.kMinimize),
+        0.0,
+        cost,
+        np.array([column.lowBound for column in columns], dtype=np.float64),
+        np.array([column.upBound for column in columns], dtype=np.float64),
+        np.array([row.rhs if row.sense >= 0 else -math.inf for row in rows], dtype=np.float64),
+        np.array([row.rhs if row.sense <= 0 else math.inf for row in rows], dtype=np.float64),
+        starts,
+        index,
+        value,
+        np.array([column.integer and not relax for column in columns], dtype=np.int32),
+    )
+
+
+def feasible(highs: Any) -> bool:
+    """Whether the solver holds a point that keeps all rows."""
+    return bool(highs.getInfo().primal_solution_status == 2)
 
 
 def run(model: Model, gap: float, node_limit: int, solver: str = "highs", relax: bool = False, cutoff: float | None = None) -> Outcome:
@@ -116,20 +125,20 @@ def run(model: Model, gap: float, node_limit: int, solver: str = "highs", relax:
 
     With a `cutoff` only points below it are looked for: none found and proven gives a bound of `cutoff`.
     """
-    prob = model.prob
+    import highspy
+
+    sheet = model.prob
     unit = max((usd for _, usd in model.money), default=1.0) or 1.0
     with quiet():
         if solver == "cbc":
-            return _run_cbc(model, gap, node_limit, relax)
-        options = {} if cutoff is None else {"objective_bound": cutoff / unit}
-        highs = BulkHighs(mip=not relax, msg=False, gapRel=gap, gapAbs=1e-9, threads=1, mip_max_nodes=node_limit, random_seed=0, **options)
-        highs.unit_usd = unit
-        prob.solve(highs)
-    if prob.sol_status == pulp.LpSolutionInfeasible:
+            return _run_cbc(sheet, gap, node_limit, relax)
+        options = {"mip_rel_gap": gap, "mip_abs_gap": 1e-9, "threads": 1, "mip_max_nodes": node_limit, "random_seed": 0}
+        highs = solved_by_highs(sheet, unit, options | ({} if cutoff is None else {"objective_bound": cutoff / unit}), relax)
+    states = highspy.HighsModelStatus
+    if highs.getModelStatus() in (states.kInfeasible, states.kUnboundedOrInfeasible):
         return Outcome(False, math.inf, math.inf if cutoff is None else cutoff)
-    info = prob.solverModel.getInfo()
-    integer = not relax and any(v.cat == pulp.LpInteger for v in prob.variables())
-    found = prob.sol_status in (pulp.LpSolutionOptimal, pulp.LpSolutionIntegerFeasible)
+    info, found = highs.getInfo(), feasible(highs)
+    integer = not relax and any(column.integer for column in sheet.columns)
     objective = float(info.objective_function_value) * unit if found else math.inf
     bound = float(info.mip_dual_bound) * unit if integer else objective
     if cutoff is not None:
@@ -137,12 +146,16 @@ def run(model: Model, gap: float, node_limit: int, solver: str = "highs", relax:
     return Outcome(found, objective, min(bound, objective))
 
 
-def _run_cbc(model: Model, gap: float, node_limit: int, relax: bool) -> Outcome:
-    prob = model.prob
+def _run_cbc(sheet: Sheet, gap: float, node_limit: int, relax: bool) -> Outcome:
+    prob, variables = sheet.to_pulp()
     cbc = pulp.COIN_CMD(path=pulp.apis.PULP_CBC_CMD.pulp_cbc_path, mip=not relax, msg=False, gapRel=gap, threads=1, maxNodes=node_limit)
     prob.solve(cbc)
     if prob.sol_status == pulp.LpSolutionInfeasible:
         return Outcome(False, math.inf, math.inf)
+    for column, variable in zip(sheet.columns, variables, strict=True):
+        column.varValue = variable.varValue
+    for row, constraint in zip(sheet.rows.values(), prob._constraints.values(), strict=True):
+        row.pi = constraint.pi
     found = prob.sol_status in (pulp.LpSolutionOptimal, pulp.LpSolutionIntegerFeasible)
     objective = float(pulp.value(prob.objective)) if found else math.inf
     if prob.sol_status == pulp.LpSolutionOptimal:

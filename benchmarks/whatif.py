@@ -33,19 +33,20 @@ from optimize.whatif.task import program
 from optimize.whatif.vary import parse_axes
 
 FULL = ("traffic.daily_active_users=1e5:3e6:log10", "budget.per_month=5k,10k,20k,50k,100k,200k")  # 60 points
+WHO = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
 
 
-def cpu_s() -> float:
-    """CPU seconds of this process and of its ended children."""
-    return sum(sum(resource.getrusage(who)[:2]) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+def cpu_s(who: int) -> float:
+    """CPU seconds of this process, or of its ended children."""
+    return sum(resource.getrusage(who)[:2])
 
 
 class Clock:
-    """Wall time of a run, in parts where it was killed and started again; `overhead_s` is CPU time beside that of its points."""
+    """Wall time of a run, in parts where it was killed and started again; `parent_s`, `workers_s`: CPU beside that of points."""
 
     def __init__(self, folder: Path) -> None:
         self.file, self.started_s = folder / "clock.json", time.monotonic()
-        self.before: dict[str, Any] = {"program": program(), "wall_s": 0.0, "overhead_s": 0.0, "parts": 0}
+        self.before: dict[str, Any] = {"program": program(), "wall_s": 0.0, "parent_s": 0.0, "workers_s": 0.0, "parts": 0}
         if self.file.exists() and (kept := json.loads(self.file.read_text()))["program"] == program():
             self.before = kept
         else:
@@ -53,10 +54,10 @@ class Clock:
             folder.mkdir(parents=True)
         self.before["parts"] += 1
 
-    def write(self, overhead_s: float = 0.0) -> dict[str, Any]:
-        """What has passed so far, kept on disk."""
-        wall_s = self.before["wall_s"] + time.monotonic() - self.started_s
-        now = self.before | {"wall_s": wall_s, "overhead_s": self.before["overhead_s"] + overhead_s}
+    def write(self, parent_s: float = 0.0, workers_s: float = 0.0) -> dict[str, Any]:
+        """What has passed so far, kept on disk; the CPU time of a part that was killed, beside its points, is lost."""
+        part = {"wall_s": time.monotonic() - self.started_s, "parent_s": parent_s, "workers_s": workers_s}
+        now = self.before | {name: self.before[name] + value for name, value in part.items()}
         self.file.write_text(json.dumps(now))
         return now
 
@@ -67,7 +68,7 @@ def timed(question: Question, points: tuple[Point, ...], jobs: int, out: Path | 
 
     with tempfile.TemporaryDirectory() if out is None else nullcontext(str(out / f"jobs-{jobs}")) as name:
         folder = Path(name)
-        clock, cpu = Clock(folder), cpu_s()
+        clock, before = Clock(folder), [cpu_s(who) for who in WHO]
         os.environ["SERVEMIX_CACHE_DIR"] = str(folder / "cache")
 
         def tell(text: str) -> None:
@@ -78,10 +79,11 @@ def timed(question: Question, points: tuple[Point, ...], jobs: int, out: Path | 
         if ran.interrupted:
             raise SystemExit(130)
         found = [each for each in ran.outcomes if each is not None]
-        passed = clock.write()
         get_reusable_executor().shutdown(wait=True)  # type: ignore[no-untyped-call,unused-ignore]  # so that its CPU time is counted
-        passed |= {"overhead_s": passed["overhead_s"] + cpu_s() - cpu - sum(each.cpu_s for each in found if not each.kept)}
-        clock.file.write_text(json.dumps(passed))
+        parent_s, workers_s = (cpu_s(who) - then for who, then in zip(WHO, before, strict=True))
+        fresh = [each for each in found if not each.kept]
+        here_s = sum(each.cpu_s for each in fresh if each.worker == os.getpid())
+        passed = clock.write(parent_s - here_s, workers_s - sum(each.cpu_s for each in fresh) + here_s)
     return summary(found, jobs, passed)
 
 
@@ -97,8 +99,9 @@ def summary(found: Sequence[Outcome], jobs: int, passed: dict[str, Any]) -> dict
         "statuses": dict(sorted(Counter(outcome.status for outcome in found).items())),
         "parts": passed["parts"],
         "wall_s": round(passed["wall_s"], 1),
-        "cpu_s": round(sum(each_s) + passed["overhead_s"], 1),
-        "overhead_cpu_s": round(passed["overhead_s"], 1),
+        "cpu_s": round(sum(each_s) + passed["parent_s"] + passed["workers_s"], 1),
+        "parent_cpu_s": round(passed["parent_s"], 1),
+        "start_of_workers_cpu_s": round(passed["workers_s"], 1),
         "wall_ms_per_point": round(1000 * passed["wall_s"] / len(found)),
         "cpu_ms_per_point": round(1000 * sum(each_s) / len(found)),
         "least_s": min(each_s),
@@ -106,7 +109,7 @@ def summary(found: Sequence[Outcome], jobs: int, passed: dict[str, Any]) -> dict
         "worker_cpu_s": sorted(round(value, 1) for value in busy_s.values()),
         "worker_peak_mb": sorted(peak_mb.values()),
         "peak_mb": max(peak_mb.values()),
-        "quiet_s": round(max(busy_s.values()) + passed["overhead_s"], 1),
+        "quiet_s": round(passed["parent_s"] + max(busy_s.values()) + passed["workers_s"] / jobs, 1),
         "rows": [outcome.row for outcome in found],
     }
 

@@ -11,8 +11,9 @@ from optimize.money import HOUR_S
 from optimize.money.contracts import slice_usd
 from optimize.program.answer import Parts, spent_usd, unserved_requests
 from optimize.program.hours import Effort, in_order, running, solve_hour, solve_hours
-from optimize.program.month import Month, MonthPrices, prices_of
+from optimize.program.month import Month, MonthPrices
 from optimize.program.routes import PoolRoute
+from optimize.program.shares import prices_of
 from optimize.program.stages import Found, all_slices, beside, shared_bound, stage_one
 from optimize.records import Floats, ProgramInput
 

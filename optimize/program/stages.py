@@ -9,8 +9,9 @@ from optimize.program.answer import Parts, no_parts, read, spent_usd, unserved_r
 from optimize.program.build import build
 from optimize.program.hours import Effort, solve_hour, solve_hours
 from optimize.program.model import Model, View
-from optimize.program.month import Month, MonthPrices, month_of, prices_of
+from optimize.program.month import Month, MonthPrices, month_of
 from optimize.program.routes import PoolRoute
+from optimize.program.shares import prices_of
 from optimize.program.solver import Outcome, run
 from optimize.records import ProgramInput
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import cached_property
 
-from optimize.breakeven import BreakEven, break_even
+from optimize.breakeven import TOKENS, BreakEven, break_even
 from optimize.growth import requests_of, tokens_per_month
 from optimize.horizon import Horizon, horizon
 from optimize.money.charges import Charge, charges
@@ -32,10 +33,20 @@ class Money:
         self.bill: Bill = bill_of(plan)
         self.charges: tuple[Charge, ...] = charges(plan.program, plan.solution, plan.lines)
         self.cents: tuple[int, ...] = charge_cents(plan, self.bill, self.charges)
-        self.horizon: Horizon = horizon(plan)
-        self.break_even: BreakEven = break_even(plan)
-        self.prices: PriceBook = price_book(plan.scenario, {charge.source for charge in self.charges})
+        self.prices: PriceBook = price_book(
+            plan.scenario, {charge.source for charge in self.charges}, {(charge.source, charge.item) for charge in self.charges}
+        )
         self.own: tuple[OwnOrRent, ...] = own_or_rent(plan)
+
+    @cached_property
+    def horizon(self) -> Horizon:
+        """Months ahead; seconds of work, so not before somebody asks."""
+        return horizon(self.plan)
+
+    @cached_property
+    def break_even(self) -> BreakEven:
+        """Three strategies over demand; seconds of work, so not before somebody asks."""
+        return break_even(self.plan)
 
     def fresh_warnings(self) -> list[str]:
         """Warnings of the price book that the plan does not give itself: a retirement is told once."""
@@ -68,6 +79,7 @@ def finance_tables(money: Money) -> tuple[Table, ...]:
         "unit_costs": ("Unit economics", unit_rows),
         "months": ("Months ahead", month_rows),
         "break_even": ("Break-even", break_even_rows),
+        "break_even_tokens": ("Break-even by tokens", break_even_token_rows),
         "sensitivity": ("Sensitivity", sensitivity_rows),
         "prices": ("Price book", price_rows),
         "own_or_rent": ("Own or rent", own_rows),
@@ -110,8 +122,20 @@ def break_even_rows(money: Money) -> Rows:
     requests, tokens, users = requests_of(plan), sum(tokens_per_month(plan)), daily_users(plan)
     return tuple(
         (p.demand, None if users is None else users * p.demand, requests * p.demand, tokens * p.demand,
-         u(p.plan_usd), u(p.api_usd), u(p.own_usd), u(p.own_low_usd), u(p.own_high_usd))
+         u(p.plan_usd), u(p.api_usd), u(p.own_usd), u(p.own_low_usd), u(p.own_high_usd), ", ".join(p.estimated))
         for p in money.break_even.points
+    )  # fmt: skip
+
+
+def break_even_token_rows(money: Money) -> Rows:
+    """Where own GPUs are first cheaper than relays, if every request had more or fewer tokens."""
+    plan, requests = money.plan, requests_of(money.plan)
+    tokens, users = sum(tokens_per_month(plan)) / max(requests, 1e-300), daily_users(plan)
+    unit = users if users is not None else requests
+    return tuple(
+        (factor, tokens * factor, "daily users" if users is not None else "requests a month",
+         *(None if at is None else unit * at for at in money.break_even.with_tokens(factor)))
+        for factor in TOKENS
     )  # fmt: skip
 
 

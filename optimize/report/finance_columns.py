@@ -39,11 +39,20 @@ BREAK_EVEN = (
     Column("users", "float", "users/day", "daily users at that demand; empty where traffic is not stated in users"),
     Column("requests", "float", "requests", "requests of a month"),
     Column("tokens", "float", "tokens", "input and output tokens of a month"),
-    Column("plan", "float", "money", "this plan's fleet, scaled"),
+    Column("plan", "float", "money", "pools and relays mixed anew; at 1 this plan's bill"),
     Column("all_api", "float", "money", "relays wherever allowed"),
     Column("self_hosted", "float", "money", "own GPUs wherever possible"),
     Column("self_hosted_low", "float", "money", "the same if a request occupies less of them, by the simulator's error"),
     Column("self_hosted_high", "float", "money", "the same if it occupies more"),
+    Column("scaled", "str", "", "strategies whose figure is an estimate: a fleet scaled between solutions; all others were solved again"),
+)
+BREAK_EVEN_TOKENS = (
+    Column("tokens", "float", "", "tokens of every request, times today's"),
+    Column("tokens_per_request", "float", "tokens", "input and output of a mean request"),
+    Column("unit", "str", "", "what the next columns count"),
+    Column("break_even", "float", "", "from here on own GPUs are cheaper than relays; empty: at no demand up to 1,000 times today's"),
+    Column("low", "float", "", "the same if a request occupies less of them, by the simulator's error"),
+    Column("high", "float", "", "the same if it occupies more"),
 )
 SENSITIVITY = (
     Column("name", "str", "", "input"),
@@ -137,6 +146,7 @@ FINANCE_TABLES = {
     "unit_costs": UNITS,
     "months": MONTHS,
     "break_even": BREAK_EVEN,
+    "break_even_tokens": BREAK_EVEN_TOKENS,
     "sensitivity": SENSITIVITY,
     "prices": PRICES,
     "own_or_rent": OWN,

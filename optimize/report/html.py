@@ -16,6 +16,7 @@ from optimize.report.finance import Money, finance_tables
 from optimize.report.latency import latency_summary
 from optimize.report.page.decision import decision, reproduce
 from optimize.report.page.parts import bullets, contents, details, dim, picture, scrolling, section, table_html
+from optimize.report.page.stress import tried, untried
 from optimize.report.page.style import STYLE
 from optimize.report.price_table import short_hashes
 from optimize.report.quality import quality_lines
@@ -31,8 +32,8 @@ DISTRIBUTIONS = "Latency distributions"
 VIEWS = "Economic view: capital as an annuity once its cost is known. Book view: straight line. Open parts have no citable source."
 
 
-def html(plan: Plan, money: Money | None = None, manifest: Mapping[str, Any] | None = None) -> str:
-    """The report as the text of one file; the same plan gives the same bytes."""
+def html(plan: Plan, money: Money | None = None, manifest: Mapping[str, Any] | None = None, stress: Mapping[str, Any] | None = None) -> str:
+    """The report as the text of one file; the same plan gives the same bytes. `stress`: a stress test of it, as in stress.json."""
     money = Money(plan) if money is None else money
     scenario = plan.scenario
     source = f"seed {scenario.seed}, catalogue of {scenario.catalog.date} ({scenario.catalog.digest[:8]})"
@@ -40,6 +41,7 @@ def html(plan: Plan, money: Money | None = None, manifest: Mapping[str, Any] | N
     drawn = {figure.name: figure for figure in figures(plan, money)}
     sections = [
         *_proof_parts(plan, money.bill, by_name, drawn),
+        _stress(plan, manifest or {}, stress),
         *_money_parts(money, by_name, drawn),
         *_why_parts(plan, money.bill),
         *_ground_parts(plan, money, by_name, manifest or {}),
@@ -74,14 +76,22 @@ def _proof_parts(plan: Plan, bill: Bill, by_name: Mapping[str, Table], drawn: Ma
     ]  # fmt: skip
 
 
+def _stress(plan: Plan, manifest: Mapping[str, Any], said: Mapping[str, Any] | None) -> str:
+    """What breaks it; nothing for a plan that no engine can simulate."""
+    if plan.verification is None:
+        return ""
+    return tried(said) if said is not None else untried(manifest.get("command", ""))
+
+
 def _money_parts(money: Money, by_name: Mapping[str, Table], drawn: Mapping[str, Figure]) -> list[str]:
     """What else it could cost, and what it will."""
     bill, edge = money.bill, money.break_even
     shown = {name: table_html(by_name[name], bill) for name in by_name}
-    words = f"Band: own GPUs carry {edge.error:.0%} more or less than simulated. No strategy is planned again at another demand."
+    words = f"Band: own GPUs carry {edge.error:.0%} more or less than simulated. Solved again with the capacities known, not simulated."
+    curves = shown["break_even"] + shown["break_even_tokens"]
     return [
         section("Instead of this plan", picture(drawn.get("alternatives")), shown["alternatives"]),
-        section("Break-even", picture(drawn.get("break_even")), dim(words), bullets(edge.notes), details("Figures", shown["break_even"])),
+        section("Break-even", picture(drawn.get("break_even")), dim(words), bullets(edge.notes), details("Figures", curves)),
         section("Cash flow", picture(drawn.get("cash")), bullets(money.horizon.notes), details("Figures", shown["months"])),
         section("Sensitivity", picture(drawn.get("sensitivity")), shown["sensitivity"]),
         section("Unit economics", shown["unit_costs"], dim(UTILISATION)),

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from optimize.breakeven import break_even, crossing
+from optimize.breakeven import break_even
 from optimize.growth import billed_share, load_share, scaled_hosts, scaling
 from optimize.horizon import horizon
 from optimize.money.capital import npv_usd
@@ -122,28 +122,3 @@ def test_a_strategy_that_does_not_exist_has_no_curve_and_a_reason(plan: Plan) ->
     seen = break_even(nothing)
     assert all(point.api_usd is None for point in seen.points) and seen.at is None
     assert any("no relay of this scenario" in note for note in seen.notes)
-
-
-def test_the_crossing_is_where_a_whole_host_costs_less_than_the_relay() -> None:
-    """A host at 730 a month that carries 10/s, a relay at 0.0001 a request: 730 / (0.0001 x 730 x 3600) = 2.78 requests/s."""
-    plan = one_host_one_relay()
-    api, own = all_api(plan), self_hosted(plan)
-    assert isinstance(api, Strategy) and isinstance(own, Strategy)
-    at = crossing(api, own, 1.0)
-    assert at == pytest.approx(730 / (1e-4 * 730 * 3600), rel=0.13)  # the search's grid has a ratio of 1.12
-    assert own.at(at) < api.at(at)
-
-
-def one_host_one_relay() -> Plan:
-    whole = plan_fixture.plan()
-    relay = replace(whole.program.relays[1], eligible=np.array([True]), usd_per_request=np.array([1e-4]), miss=np.zeros(1))
-    pool = whole.program.pools[1]
-    offer = replace(pool.option.offer, usd_per_hour=1.0)
-    level = replace(pool.levels[0], load=np.array([0.1]), miss=np.zeros(1))
-    pool = replace(pool, option=replace(pool.option, offer=offer, classes=(0,)), levels=(level,))
-    demand = replace(whole.demand, mean_rps=np.ones((1, 48)), input_tokens=np.ones(1), output_tokens=np.ones(1), prefix_tokens=np.zeros(1))
-    program = replace(
-        whole.program, demand=demand, slos=whole.program.slos[:1], pools=(pool,), relays=(relay,), class_names=("chat",), fixed_usd=0.0
-    )
-    flow = replace(whole.solution, pool_flow=np.zeros((1, 1, 48)), relay_flow=np.ones((1, 1, 48)), hosts=np.zeros((1, 48), np.int64))
-    return replace(whole, demand=demand, program=program, solution=replace(flow, billed=flow.hosts), alternatives=(), lines=())

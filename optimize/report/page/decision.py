@@ -59,7 +59,7 @@ def _cost(plan: Plan, money: Money) -> str:
 
 
 def band(plan: Plan, money: Money) -> str:
-    """Cost at the ends of the demand band, re-planned; without one, of the same fleet at half and double demand."""
+    """Cost at the ends of the demand band, re-planned; without one, at half and double demand with the capacities known."""
     if plan.demand_band:
         rows = [
             f"{per_user:g} requests per user-day: {money.bill.money(cents_of(plan, usd))} a month"
@@ -69,7 +69,10 @@ def band(plan: Plan, money: Money) -> str:
         return bullets(rows)
     at = {point.demand: point.plan_usd for point in money.break_even.points}
     rows = [f"{what} today's requests: {money.bill.money(cents_of(plan, at[k]))} a month" for k, what in ((0.5, "half"), (2.0, "twice"))]
-    return bullets(rows) + "<p class=dim>the same fleet scaled, not planned again</p>"
+    how = "solved again with the capacities known, not simulated"
+    if any("this plan" in point.estimated for point in money.break_even.points if point.demand in (0.5, 2.0)):
+        how = "the same fleet scaled, not planned again"
+    return bullets(rows) + f"<p class=dim>{how}</p>"
 
 
 def _others(plan: Plan, money: Money) -> str:

@@ -5,6 +5,7 @@ Each case is one hour of the plan on the simulator, on seeds that nothing else u
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -70,6 +71,7 @@ def stress_saved(
         if isinstance(error, InputError):
             raise
         raise InputError(f"{path}: does not fit scenario {scenario.name}: {error!r}; make the plan again with `optimize`") from None
+    found = replace(found, plan_sha256=hashlib.sha256(path.read_bytes()).hexdigest())
     if not harden:
         return found
     from optimize.hardening import hardening  # late: it loads the whole search

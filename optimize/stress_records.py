@@ -70,3 +70,4 @@ class Stress:
     seeds: tuple[int, ...]
     notes: tuple[str, ...]
     hardening: tuple[Hardening, ...] = ()
+    plan_sha256: str = ""  # of the plan.json that was tried; empty for a plan that no file holds

@@ -46,7 +46,7 @@ def latency_words(plan: Plan) -> str:
     name = f"{plan.program.class_names[near.row.class_index]} {near.row.metric.upper()} in {near.hour}"
     asked = f"p{near.row.quantile * 100:g} {duration(near.simulated_s)} against {duration(near.row.limit_s)}"
     kept = f"{sum(v.met for v in verdicts)} of {len(verdicts)} curves cross their promised share before their limit"
-    return f"Share of requests that are served within a time, each promise in its worst hour: {kept}. Nearest to its limit: {name}, {asked}."
+    return f"Share of requests served within a time, each promise in its worst hour: {kept}. Nearest to its limit: {name}, {asked}."
 
 
 def latency_chart(plan: Plan, theme: Theme) -> Any | None:

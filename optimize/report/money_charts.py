@@ -36,8 +36,8 @@ def break_even_chart(table: Table, currency: str, theme: Theme) -> Any:
     axes.set_xscale("log")
     axes.set_yscale("log")
     for set_ticks, ends in ((axes.set_xticks, axes.get_xlim()), (axes.set_yticks, axes.get_ylim())):
-        values = round_values(*ends, most=6)
-        set_ticks(values, [f"{value:,.0f}" if value >= 1 else f"{value:g}" for value in values])
+        ticks = round_values(float(ends[0]), float(ends[1]), most=6)
+        set_ticks(ticks, [f"{tick:,.0f}" if tick >= 1 else f"{tick:g}" for tick in ticks])
     no_minor_ticks(axes.xaxis, axes.yaxis)
     axes.set_xlabel("users on a weekday" if x is users else "requests a month")
     axes.set_ylabel(f"{currency} a month")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,7 @@ HARDENING = (
 )
 NEVER_S = 1e9
 SCHEMA = "servemix.stress/1"
+FILE = "stress.json"
 
 
 def stress_table(stress: Stress) -> Table:
@@ -89,6 +91,7 @@ def stress_json(stress: Stress) -> dict[str, Any]:
         "schema": SCHEMA,
         "scenario": scenario.name,
         "seed": scenario.seed,
+        "plan_sha256": stress.plan_sha256,
         "seeds": list(stress.seeds),
         "catalog": {"date": scenario.catalog.date, "digest": scenario.catalog.digest},
         "currency": scenario.budget.currency,
@@ -127,7 +130,7 @@ def render_stress(stress: Stress, colour: bool | None = None) -> str:
         _case_rows(listing, row, metrics)
     show(console, listing)
     section(console, "What happens")
-    bullets(console, [_words(row) for row in stress.rows])
+    bullets(console, [happened(case) for case in stress_json(stress)["cases"]])
     if stress.hardening:
         section(console, "What planning for it costs, by the program")
         show(console, _hardening(stress))
@@ -157,17 +160,19 @@ def _share(promises: list[Attained]) -> Text:
     return answer
 
 
-def _words(row: StressRow) -> str:
+def happened(case: Mapping[str, Any]) -> str:
+    """What happened in a case of stress.json, in a sentence."""
     counts = [
-        f"{count:,} {what}"
-        for count, what in (
-            (row.restarts, "requests taken back and sent again"),
-            (row.diverted, "found no replica and went elsewhere"),
-            (row.unanswered, "never answered"),
+        f"{case[key]:,} {what}"
+        for key, what in (
+            ("restarts", "requests taken back and sent again"),
+            ("diverted", "found no replica and went elsewhere"),
+            ("unanswered", "never answered"),
         )
-        if count
+        if case[key]
     ]
-    return f"{row.case}: {row.detail}{'; ' if counts else ''}{', '.join(counts)}{f' (of {row.requests:,})' if counts else ''}"
+    of = f" (of {case['requests']:,})"
+    return f"{case['case']}: {case['detail']}{'; ' if counts else ''}{', '.join(counts)}{of if counts else ''}"
 
 
 def _hardening(stress: Stress) -> Any:
@@ -181,11 +186,21 @@ def _hardening(stress: Stress) -> Any:
     return listing
 
 
-def write_stress(stress: Stress, out: Path) -> Path:
-    """Writes stress.json and stress.csv, and hardening.csv if there is any, into `out`; returns it. Same test, same bytes."""
+def write_stress(stress: Stress, out: Path) -> str:
+    """Writes stress.json, stress.csv, figures/stress.png with .csv, and hardening.csv if there is any, into `out`; says where it all is.
+
+    Where `out` holds report.html of the same plan, its section on stress says from now on what came out. Same test, same bytes.
+    """
+    from optimize.report.page.stress import into_report, stress_figure  # late: they draw
+
     check_folder(out)
-    write_bytes(out / "stress.json", (json.dumps(stress_json(stress), indent=2, allow_nan=False) + "\n").encode())
+    check_folder(out / "figures")
+    said = stress_json(stress)
+    write_bytes(out / FILE, (json.dumps(said, indent=2, allow_nan=False) + "\n").encode())
     for each in (stress_table(stress), hardening_table(stress)):
         if each.rows:
             write_bytes(out / f"{each.name}.csv", table_csv(each).encode())
-    return out
+    figure = stress_figure(said)
+    write_bytes(out / "figures" / "stress.png", figure.png())
+    write_bytes(out / "figures" / "stress.csv", table_csv(figure.data).encode())
+    return f"{out}, and in {out / 'report.html'}" if into_report(said, out) else str(out)

@@ -35,6 +35,7 @@ def write_results(plan: Plan, out: Path, explain: str = BRIEF) -> Path:
     """
     from optimize.report.figures import figures
     from optimize.report.html import html
+    from optimize.report.page.stress import stress_of
     from optimize.report.xlsx import xlsx
 
     for folder in (out, out / "tables", out / "figures"):
@@ -52,7 +53,8 @@ def write_results(plan: Plan, out: Path, explain: str = BRIEF) -> Path:
     for figure in figures(plan, money):
         write_bytes(out / "figures" / f"{figure.name}.png", figure.png())
         write_bytes(out / "figures" / f"{figure.name}.csv", table_csv(figure.data).encode())
-    write_bytes(out / "report.html", html(plan, money, made).encode())
+    stress = stress_of(out, made["result"]["plan_sha256"])  # of a test that was run on this very plan before
+    write_bytes(out / "report.html", html(plan, money, made, stress).encode())
     write_bytes(out / "report.xlsx", xlsx(plan, money, made))
     return out
 

@@ -34,7 +34,8 @@ def anchor(title: str) -> str:
 
 def contents(sections: Sequence[str]) -> str:
     """Links to the titled ones of these sections, for a screen."""
-    titles = [found[1] for found in (re.match(r'<section id="[^"]+"><h2>([^<]+)</h2>', text) for text in sections) if found]
+    titled = re.compile(r'(?:<!--[^>]*-->)?<section id="[^"]+"><h2>([^<]+)</h2>')
+    titles = [found[1] for found in map(titled.match, sections) if found]
     links = "".join(f'<a href="#{anchor(unescape(title))}">{title}</a>' for title in titles)
     return f'<nav aria-label="Sections">{links}</nav>' if links else ""
 

@@ -13,35 +13,29 @@ from optimize.candidates import candidates, offer_drops
 from optimize.explain.binding import binding
 from optimize.explain.why import why_given
 from optimize.fresh_seeds import HOLD_OUT_SEEDS
+from optimize.hour_evidence import HourEvidence
 from optimize.loads import class_loads
 from optimize.market import pool_states, slo_rows
 from optimize.measured import measured_terms
 from optimize.money import cost_lines
+from optimize.plan_hour import check_playable
+from optimize.plan_notes import ASSUMPTIONS, calibration_warnings, effort, error_notes, hours_left_out, log_notes, relay_warnings
 from optimize.program.fluid import fluid_bound_usd
 from optimize.program.gap import gap_parts
 from optimize.quality import quality_of
 from optimize.records import Dropped, Plan, PoolOption
-from optimize.relay_facts import claim_flags, dated_warnings
+from optimize.relay_bills import price_notes
 from optimize.relay_terms import relay_drops, relay_terms
 from optimize.routing import routing_notes, saves, settle_routed, with_escalations, without_late
 from optimize.search import Market, Restriction, Settled, Tell, prove, settle, slim_down
 from optimize.store import CapacityStore, default_folder
 from optimize.surroundings import surroundings
-from optimize.verify import HourEvidence, untested, verification
-from sim.catalog.records import Catalog
+from optimize.verify import untested, verification
 from sim.engine.deployment import StepCost
 from sim.engine.step_cost import step_cost
 from sim.engine.warm import warm_up
-from sim.scenario.records import LogTraffic, Scenario
+from sim.scenario.records import Scenario
 from sim.traffic import demand as demand_of
-
-ASSUMPTIONS = (
-    "Arrivals are Poisson within each minute, minute volumes vary with the scenario's coefficient, hours repeat every week.",
-    "Pool capacity is measured at the class mix that the plan sends, on pools of up to 8 replicas; larger pools carry no less per replica.",
-    "Relay latency is stationary: no congestion beyond account limits, no outage.",
-    "Token counts do not depend on the model that answers, beyond the factors that the scenario writes.",
-    "Own GPUs find in their prefix cache what routing, memory and think times leave there; relays bill cached prefixes at their price.",
-)
 
 
 def optimize(
@@ -75,6 +69,7 @@ def optimize(
         jobs=jobs,
         tell=tell,
     )
+    check_playable(demand, needed=lambda: fluid_bound(market) <= market.budget_usd)  # else no plan comes to its proof
     warm_up(tell)
     tell(f"{len(options)} pools and {len(market.relays)} relays are candidates")
     market, settled = settle_routed(market)
@@ -120,17 +115,6 @@ def without_plan(market: Market, settled: Settled) -> tuple[Settled, str, list[s
     return settled, "over_budget", [note, f"inside the budget: {inside}"]
 
 
-def hours_left_out(settled: Settled) -> list[str]:
-    """For each class with unserved demand: the slices in which it is left out."""
-    demand, left = settled.problem.demand, settled.solution.unserved
-    words = []
-    for c, name in enumerate(settled.problem.class_names):
-        where = [demand.slices[t] for t in np.flatnonzero(left[c] > 1e-6 * np.maximum(demand.mean_rps[c], 1e-12))]
-        if where:
-            words.append(f"{name} misses in {len(where)} hours: {', '.join(where[:6])}{' ...' if len(where) > 6 else ''}")
-    return words
-
-
 def assemble(
     market: Market,
     settled: Settled,
@@ -154,10 +138,7 @@ def assemble(
     ]
     planned = status in ("met", "missed") and not only_plan
     lines = cost_lines(problem, solution)
-    market.tell(
-        f"{market.measured} pools measured on {market.requests_simulated:,} requests, attainment +/- {100 * market.half_width:.2f} points; "
-        f"{sum(e.requests for e in evidence):,} requests simulated in verification"
-    )
+    market.tell(effort(market, evidence))
     around = None if only_plan else surroundings(market, settled, status, lines, full)
     return Plan(
         scenario=scenario,
@@ -174,7 +155,12 @@ def assemble(
         binding=binding(market, settled),
         demand_band=around.demand_band if around else (),
         rounds=market.rounds,
-        assumptions=(*ASSUMPTIONS, *routing_notes(scenario), *error_notes(settled)),
+        assumptions=(
+            *ASSUMPTIONS,
+            *routing_notes(scenario),
+            *price_notes(scenario, problem.relays, solution.relay_flow),
+            *error_notes(settled),
+        ),
         warnings=tuple(dict.fromkeys(warnings)),
         usd_per_unit=scenario.catalog.fx_usd.get(scenario.budget.currency, 1.0),
         gap_parts=gap_parts(problem, solution, scenario.policy.safety) if planned else None,
@@ -182,17 +168,6 @@ def assemble(
         quality=quality_of(scenario, problem, solution, lines, saves(around.routed if around else (), settled)),
         why=around.why if around else None,
     )
-
-
-def log_notes(scenario: Scenario) -> list[str]:
-    """What was read of a request log, and what a replay of it cannot show."""
-    if not isinstance(scenario.traffic, LogTraffic):
-        return []
-    from sim.traffic.readers import read_log
-
-    read = read_log(scenario.traffic.log)
-    caveat = "a log replays the hours that it holds: seeds vary relays and routing, not the arrivals"
-    return [read.summary(), *read.notes, caveat]
 
 
 def fluid_bound(market: Market) -> float:
@@ -208,47 +183,6 @@ def fluid_bound(market: Market) -> float:
             replace(terms, levels=(replace(terms.levels[0], load=load, miss=np.zeros(len(market.slos))),), slope=1.0, intercept=0.0)
         )
     return fluid_bound_usd(replace(problem, pools=tuple(pools), budget_usd=math.inf))
-
-
-def relay_warnings(settled: Settled, catalog: Catalog) -> list[str]:
-    """Used relays whose model retires or whose price will change, and claims with what they contradict."""
-    words = []
-    for a, terms in enumerate(settled.problem.relays):
-        if not settled.solution.relay_flow[a].any():
-            continue
-        relay = terms.relay
-        words += dated_warnings(relay, catalog)
-        if relay.grade == "claimed":
-            words.append(f"{relay.id}: its price is a claim that nobody has confirmed")
-            words += [f"{relay.id}: {flag}" for flag in claim_flags(relay, catalog)]
-    return words
-
-
-def error_notes(settled: Settled) -> list[str]:
-    """For each calibrated kind of replica in the plan: how far the simulator was off on measurements it had not seen."""
-    notes = []
-    for p, state in enumerate(settled.pools):
-        deployment, cost = state.option.deployment, state.cost
-        if deployment is None or cost is None or not cost.calibrated or not settled.solution.hosts[p].any():
-            continue
-        parts = [
-            f"{label} {cost.error[f'{key}_median']:.0%} median, {cost.error[f'{key}_p90']:.0%} at the 90th percentile"
-            for key, label in (("throughput", "throughput"), ("tpot", "TPOT"), ("ttft", "TTFT"))
-            if f"{key}_median" in cost.error
-        ]
-        if parts:
-            kind = f"{deployment.weights.id} on {deployment.gpu.id}"
-            notes.append(f"Simulator error for {kind}, held out, over all loads: {'; '.join(parts)}. The verdict does not contain it.")
-    return list(dict.fromkeys(notes))
-
-
-def calibration_warnings(settled: Settled) -> list[str]:
-    """Pools in the plan whose step cost was not fitted to measurements."""
-    words = []
-    for p, state in enumerate(settled.pools):
-        if settled.solution.hosts[p].any() and state.cost is not None and not state.cost.calibrated:
-            words.append(f"{state.option.id}: step cost from data sheets, not calibrated on measurements")
-    return words
 
 
 def unverified_plan(scenario: Scenario, jobs: int, tell: Tell) -> Plan:

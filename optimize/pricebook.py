@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 
@@ -61,8 +61,10 @@ class PriceBook:
     warnings: tuple[str, ...]
 
 
-def price_book(scenario: Scenario, used: Iterable[str]) -> PriceBook:
+def price_book(scenario: Scenario, used: Iterable[str], charged: Collection[tuple[str, str]] = ()) -> PriceBook:
     """The book of the scenario's candidates as of its first month; `used` are the offers and relays that the plan buys.
+
+    Every relay has a row per plain kind of token; `charged` (relay, item of the bill) adds those of batches, long prompts and writes.
 
     Age and retirement are warned of where the plan uses the row, contradictions of a claim always.
     """
@@ -75,7 +77,9 @@ def price_book(scenario: Scenario, used: Iterable[str]) -> PriceBook:
         prices.append(offer_price(offer, catalog, offer.id in bought, on, written))
         warnings += [*offer_warnings(offer), *contract_warnings(offer.id, offer.grade, offer.contract, offer.id in bought, on, last)]
     for relay in scenario.relays:
-        prices += relay_prices(relay, catalog, relay.id in bought, on, written)
+        prices += relay_prices(
+            relay, catalog, relay.id in bought, on, written, {item_of(item) for name, item in charged if name == relay.id}
+        )
         warnings += [
             *claim_warnings(relay, catalog),
             *contract_warnings(relay.id, relay.grade, relay.contract, relay.id in bought, on, last),
@@ -163,8 +167,8 @@ def reference(relay: Relay, catalog: Catalog) -> Relay | None:
     return official(relay, others) or max(others, key=lambda each: (each.usd_per_mtok_output, each.id), default=None)
 
 
-def relay_prices(relay: Relay, catalog: Catalog, used: bool, on: date, written: Evidence) -> list[Price]:
-    """A row per kind of token that has a price of its own; of a relay that is not bought, the plain kinds."""
+def relay_prices(relay: Relay, catalog: Catalog, used: bool, on: date, written: Evidence, items: Collection[str] = ()) -> list[Price]:
+    """A row per plain kind of token that has a price of its own, and per kind of `items`."""
     beside, grade, listed = reference(relay, catalog), relay.grade, catalog.relays.get(relay.id)
     overridden = listed is not None and _prices(listed) != _prices(relay)
     if grade == "list" and overridden:
@@ -173,7 +177,7 @@ def relay_prices(relay: Relay, catalog: Catalog, used: bool, on: date, written: 
     ends = (relay.retires_on or "", relay.successor or "")
     named = beside.id if beside else ""
     rows = []
-    for kind in priced_kinds(relay) if used else [kind for kind in priced_kinds(relay) if kind in PLAIN]:
+    for kind in [each for each in priced_kinds(relay) if each in PLAIN or item_of(each) in items]:
         against = token_price(beside, kind) if beside is not None and kind in priced_kinds(beside) else None
         columns = _columns(token_price(relay, kind), grade, against)
         rows.append(

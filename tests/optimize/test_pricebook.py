@@ -9,6 +9,7 @@ import pytest
 
 from optimize.price_evidence import Evidence
 from optimize.pricebook import PriceBook, first_day, month_after, price_book
+from optimize.report.price_table import price_lines
 from sim.catalog.contract import Contract
 from sim.catalog.price_terms import LongPrompt
 from sim.catalog.records import Catalog, Offer, Relay, Source
@@ -22,15 +23,15 @@ CLAIM = replace(LISTED, id="relay.gpt-4.1", vendor="relay", usd_per_mtok_input=8
 FILES = {"relays.yaml": "a" * 64, "offers.yaml": "b" * 64}
 HOST = Offer("aws.g6e.xlarge", "aws", "l40s", 1, 1.86, "on_demand", Source("price list", "2026-05-06"))
 
+CATALOG = Catalog({}, {}, {}, {HOST.id: HOST}, {}, (), "2026-11-30", "d", {"USD": 1.0, "CNY": 0.1503}, files=FILES)
+SCENARIO: Scenario = plan_fixture.scenario()
+
 
 def book(
     *relays: Relay, listed: tuple[Relay, ...] = (LISTED,), offers: tuple[Offer, ...] = (), used: tuple[str, ...] = (), **finance: object
 ) -> PriceBook:
-    catalog = Catalog(
-        {}, {}, {}, {HOST.id: HOST}, {row.id: row for row in listed}, (), "2026-11-30", "d", {"USD": 1.0, "CNY": 0.1503}, files=FILES
-    )
-    given = replace(plan_fixture.scenario(), relays=relays, offers=offers, catalog=catalog, finance=Finance(**finance))  # type: ignore[arg-type]
-    assert isinstance(given, Scenario)
+    catalog = replace(CATALOG, relays={row.id: row for row in listed})
+    given = replace(SCENARIO, relays=relays, offers=offers, catalog=catalog, finance=Finance(**finance))  # type: ignore[arg-type]
     return price_book(given, used)
 
 
@@ -159,12 +160,23 @@ def test_an_announced_price_ends_the_validity_of_a_list_price_and_is_told() -> N
     assert book(row, listed=(row,), used=(row.id,), horizon_months=1).warnings == ()
 
 
-def test_a_relay_that_is_bought_has_a_row_for_every_kind_of_token_it_prices() -> None:
+def test_every_kind_of_token_that_is_billed_has_a_row() -> None:
     tier = LongPrompt(200_000, 4.0, 16.0)
     row = replace(LISTED, usd_per_mtok_batch_input=1.0, usd_per_mtok_batch_output=4.0, usd_per_mtok_cache_write=2.5, long_prompts=(tier,))
-    bought = {price.item: price.list_usd for price in book(row, listed=(row,), used=(row.id,)).prices}
-    assert bought == {
-        "input": 2.0, "cached input": 0.5, "cache write": 2.5, "output": 8.0, "input above 200,000": 4.0, "output above 200,000": 16.0,
-        "batch input": 1.0, "batch output": 4.0,
-    }  # fmt: skip
-    assert [price.item for price in book(row, listed=(row,)).prices] == ["input", "cached input", "output"]
+    kinds = ("input", "written", "output", "output above 200,000", "batch input")
+    charged = [(row.id, f"{kind} tokens") for kind in kinds]
+    given = replace(SCENARIO, relays=(row,), offers=(), catalog=replace(CATALOG, relays={row.id: row}))
+    bought = {price.item: price.list_usd for price in price_book(given, {row.id}, charged).prices}
+    plain = {"input": 2.0, "cached input": 0.5, "output": 8.0}
+    assert bought == plain | {"cache write": 2.5, "output above 200,000": 16.0, "batch input": 1.0}
+    assert {price.item for price in price_book(given, ()).prices} == set(plain)
+
+
+def test_the_screen_shows_what_is_bought_with_its_evidence_once() -> None:
+    row = signed("2027-06-30", "2026-11-01")
+    lines = price_lines(book(row, CLAIM, used=(row.id,)))
+    assert lines == [
+        ("openai.gpt-4.1", "input", "2", "1.5", "-", "contract", "29 days, to 2027-06-30", "quote.pdf cccccccc"),
+        ("", "cached input", "0.5", "0.5", "-", "contract", "29 days, to 2027-06-30", ""),
+        ("", "output", "8", "8", "-", "contract", "29 days, to 2027-06-30", ""),
+    ]

@@ -24,20 +24,23 @@ def check_log(log: RequestLog, all_ended: bool) -> None:
         raise SimulationError(f"clock: request {i} {times}")
 
 
-def check_pool(state: PoolState, served: npt.NDArray[np.bool_]) -> None:
-    """Requests, blocks and tokens of a stopped pool are conserved, and no replica with work is idle; `served`: its rows."""
-    _check_work(state, served)
+def check_pool(state: PoolState, log: RequestLog, served: npt.NDArray[np.bool_]) -> None:
+    """Requests, blocks and tokens of a stopped pool are conserved, and no replica with work is idle; `served`: its rows of the log."""
+    open_rows = int(np.count_nonzero(served & (log.status == Status.IN_FLIGHT)))
+    done = served & (log.status == Status.FINISHED)
+    tokens = sum(int(column.sum(dtype=np.int64, where=done)) for column in (log.input_tokens, log.output_tokens))
+    _check_work(state, open_rows)
     _check_blocks(state)
-    _check_tokens(state, served)
+    _check_tokens(state, needed=tokens - int(np.count_nonzero(done)))  # the last token of an answer is not computed on
 
 
-def _check_work(state: PoolState, served: npt.NDArray[np.bool_]) -> None:
+def _check_work(state: PoolState, open_rows: int) -> None:
+    """No replica with work is idle, and what the pool holds are the requests that are open in the log."""
     q, name = state.replicas, state.pool.name
     held = q["running"] + q["waiting"]
     stuck = (state.front[layout.WAKE] == layout.NEVER) & (held > 0)
     if stuck.any():
         raise SimulationError(f"pool {name}: replica {int(np.flatnonzero(stuck)[0])} has work and is idle")
-    open_rows = int(np.count_nonzero(state.rows["status"][served] == Status.IN_FLIGHT))
     outstanding = int(state.front[layout.OUTSTANDING].sum())
     if (held != state.front[layout.OUTSTANDING]).any() or open_rows != outstanding:
         raise SimulationError(f"pool {name}: {held.sum()} running and waiting, {outstanding} outstanding, {open_rows} open in the log")
@@ -53,11 +56,9 @@ def _check_blocks(state: PoolState) -> None:
             raise SimulationError(f"pool {name}: replica {r}: {used} used + {cached} cached + {free} free != {whole} blocks")
 
 
-def _check_tokens(state: PoolState, served: npt.NDArray[np.bool_]) -> None:
+def _check_tokens(state: PoolState, needed: int) -> None:
     """Tokens computed or found cached = those that finished requests needed + lost by preemption + held by running requests."""
-    q, rows = state.replicas, state.rows
-    done = served & (rows["status"] == Status.FINISHED)
-    needed = int(rows["input"][done].sum(dtype=np.int64) + rows["output"][done].sum(dtype=np.int64)) - int(np.count_nonzero(done))
+    q = state.replicas
     lost = int(q["lost"].sum())
     held = int(q["context"].sum() + q["computed"][q["partial"] >= 0].sum() + q["completing"].sum())
     computed = int(q["computed_tokens"].sum())

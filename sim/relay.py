@@ -19,7 +19,6 @@ all attempts (the user's patience): then TIMED_OUT; tokens that were streamed un
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,7 +26,7 @@ import numpy.typing as npt
 
 from sim.engine.deployment import PS
 from sim.fleet_records import RelayEndpoint, Status, TargetStats
-from sim.relay_latency import ceiling_s, latency_draws, prompt_s, relay_miss, uniform_draws, unthrottled_latency
+from sim.relay_latency import ceiling_s, first_draws, latency_blocks, prompt_s, relay_miss, single_draws, uniform_draws, unthrottled_latency
 from sim.relay_law import load_factors
 from sim.relay_limits import BURST_S, RateLimit, RetryBudget
 from sim.relay_outages import OutageClock
@@ -85,7 +84,8 @@ class RelayServer:
         limits = (relay.rpm, relay.tpm) if endpoint.enforce_limits else (None, None)
         self._rpm, self._tpm = (None if limit is None else RateLimit(limit) for limit in limits)
         latency_rng, error_rng, wait_rng, torn_rng, outage_rng = rng.spawn(5)
-        self._latency = latency_draws(relay, latency_rng)
+        self._blocks = latency_blocks(relay, latency_rng)
+        self._latency = single_draws(self._blocks)
         self._error, self._wait, self._torn = (uniform_draws(each) for each in (error_rng, wait_rng, torn_rng))
         self._outages = OutageClock(relay.outages, outage_rng)
         share = self._retry_rules.budget_share
@@ -126,8 +126,11 @@ class RelayServer:
         self._meter.attempts += attempts
 
     def stream_all(self, arrival_ps: Int64s, inputs: Int64s, outputs: Int64s) -> Int64s:
-        """[first_ps, finish_ps, status, attempts] of single attempts that are accepted: `_stream` for all of them, and their bill."""
-        draws = np.array(list(islice(self._latency, len(arrival_ps))), np.int64).reshape(-1, 2)
+        """[first_ps, finish_ps, status, attempts] of single attempts that are accepted: `_stream` for all of them, and their bill.
+
+        Once, instead of `submit`: the draws begin with a new block.
+        """
+        draws = first_draws(self._blocks, len(arrival_ps))
         first_ps, token_ps = arrival_ps + self.endpoint.network_ps + draws[:, 0] + inputs * self._prompt_ps, draws[:, 1]
         finish_ps = first_ps + (outputs - 1) * token_ps
         deadline_ps = arrival_ps + self._deadline_ps

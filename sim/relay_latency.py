@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 import numpy as np
 import numpy.typing as npt
@@ -84,13 +85,23 @@ def ceiling_s(retry: RetryPolicy, failures: int) -> float:
     return min(retry.max_wait_s, retry.base_s * 2.0**failures)
 
 
-def latency_draws(relay: Relay, rng: np.random.Generator) -> Iterator[tuple[int, int]]:
-    """(ttft_ps, ps per token) without end; without what load and prompt length add."""
+def latency_blocks(relay: Relay, rng: np.random.Generator) -> Iterator[npt.NDArray[np.int64]]:
+    """[BLOCK, 2] ttft_ps and ps per token, without end; without what load and prompt length add."""
     two = np.full(BLOCK, 2)
     while True:
         ttft_s, tpot_s, _ = unthrottled_latency(relay, two, rng)
-        ttft_ps, token_ps = (np.rint(seconds * PS).astype(np.int64).tolist() for seconds in (ttft_s, tpot_s))
-        yield from zip(ttft_ps, token_ps, strict=True)
+        yield np.stack([np.rint(seconds * PS).astype(np.int64) for seconds in (ttft_s, tpot_s)], axis=1)
+
+
+def single_draws(blocks: Iterator[npt.NDArray[np.int64]]) -> Iterator[tuple[int, int]]:
+    """The rows of `latency_blocks`, one by one."""
+    for block in blocks:
+        yield from zip(*block.T.tolist(), strict=True)
+
+
+def first_draws(blocks: Iterator[npt.NDArray[np.int64]], count: int) -> npt.NDArray[np.int64]:
+    """The next `count` rows of `latency_blocks` at once; what is left of the last block is lost."""
+    return np.concatenate([np.empty((0, 2), np.int64), *islice(blocks, -(-count // BLOCK))])[:count]
 
 
 def uniform_draws(rng: np.random.Generator) -> Iterator[float]:

@@ -161,7 +161,7 @@ class Run:
         for index, server in enumerate(self.servers):
             if isinstance(server, PoolState):
                 mine = (self.targets == index) & arrived
-                check_pool(server, mine & (log.replica >= 0))
+                check_pool(server, log, mine & (log.replica >= 0))
                 span_ps = stop_ps if end_ps is not None else stop_ps - server.shift_ps
                 stats.append(server.stats(int(np.count_nonzero(mine)), span_ps))
             else:

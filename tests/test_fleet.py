@@ -168,19 +168,23 @@ def test_traffic_that_goes_back_in_time_is_refused() -> None:
         ("replicas", "free", "blocks"),
         ("replicas", "computed_tokens", "tokens"),
         ("replicas", "waiting", "idle"),
-        ("rows", "status", "open"),
+        ("log", "status", "open"),
+        ("log", "input_tokens", "needed"),
     ],
 )
 def test_a_broken_law_is_an_error(array: str, field: str, match: str) -> None:
-    rows = request_rows(make_requests([(0, 20, 5)]))
-    state = PoolState(make_pool(), rows)
-    rows["replica"] = 0
-    rows["status"], state.replicas["computed_tokens"] = Status.FINISHED, 24
+    requests = make_requests([(0, 20, 5)])
+    log = probe(make_pool(), requests).log
+    state = PoolState(make_pool(), request_rows(requests))
+    state.replicas["computed_tokens"] = 24
     served = np.ones(1, np.bool_)
-    laws.check_pool(state, served)
-    getattr(state, array)[field] = Status.IN_FLIGHT
+    laws.check_pool(state, log, served)
+    if array == "log":
+        log = replace(log, **{field: np.array([Status.IN_FLIGHT], np.int8)})
+    else:
+        state.replicas[field] = Status.IN_FLIGHT
     with pytest.raises(SimulationError, match=match):
-        laws.check_pool(state, served)
+        laws.check_pool(state, log, served)
 
 
 def test_a_log_with_an_open_request_after_the_end_is_an_error() -> None:

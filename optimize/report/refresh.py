@@ -48,8 +48,8 @@ def refresh_words(found: Refresh, written: bool) -> Iterator[str]:
     if found.firm:
         yield f"not list prices, left alone: {', '.join(found.firm)}"
     done = f"written to {found.file}" if written else "nothing written" + ("; --write does" if found.changed else "")
-    counts = f"{len(found.changed)} rows change, {len(found.withheld)} withheld, {len(found.confirmed)} confirmed"
-    yield f"{found.package} on {found.on}: {counts}; {done}"
+    counts = f"rows: {len(found.changed)} changed, {len(found.withheld)} withheld, {len(found.confirmed)} confirmed"
+    yield f"{found.package} on {found.on}, {counts}; {done}"
 
 
 def _moved(change: Change) -> str:

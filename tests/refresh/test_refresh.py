@@ -358,4 +358,4 @@ def test_the_command_prints_the_diff_on_stdout_and_the_rest_on_stderr(
         cli.main()
     out, err = capsys.readouterr()
     assert not left.value.code and out.startswith("--- a/") and "\x1b" not in out
-    assert "withheld maker.small" in err and "1 rows change, 1 withheld, 0 confirmed; nothing written; --write does" in err
+    assert "withheld maker.small" in err and "rows: 1 changed, 1 withheld, 0 confirmed; nothing written; --write does" in err

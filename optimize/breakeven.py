@@ -76,7 +76,7 @@ class Curves:
         self.notes: list[str] = []
         scaled, api, own = scaling(plan), all_api(plan), self_hosted(plan)
         self.notes = [f"{what}: {other}" for what, other in (("all-API", api), ("self-hosted", own)) if isinstance(other, str)]
-        self.mixed = Curve(only(self.problem, list(classes)), lambda x: scaled.at(x).usd - scaled.fixed_usd, self.work)
+        self.mixed = Curve(only(self.problem, list(classes)), lambda x: scaled.at(x).gpu_usd + scaled.at(x).relay_usd, self.work)
         self.api = self._curve(api, only(without_pools(self.problem, sold), list(classes)))
         self.own = self._curve(own, replace(only(self.problem, pooled), relays=()), relays=False)
         self.rest = self._curve(own, replace(only(self.problem, [c for c in classes if c not in pooled]), pools=()), pools=False)

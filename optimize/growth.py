@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from optimize.money import hosts_usd
+from optimize.money import CLASSIFIER, hosts_usd
 from optimize.money.charges import OTHER, charges
 from optimize.records import Floats, Ints, Plan, PoolTerms
 
@@ -46,6 +46,7 @@ class Scaling:
     relay_rest_usd: float  # relay lines that do not follow tokens (minimum payments, provisioned units): kept as they are
     fixed_usd: float
     pool_rest_usd: float  # GPU lines beyond the pools' host-hours (starts): kept as they are
+    looked_usd: float = 0.0  # of the fixed costs: a classifier, which looks at every request
 
     def at(self, demand: float, gpu_price: float = 1.0, api_price: float = 1.0, load: float = 1.0) -> Scaled:
         """`load` scales what one request occupies on own GPUs (simulator error, longer answers); prices are factors on today's."""
@@ -63,7 +64,8 @@ class Scaling:
             if stock is not None and by_offer[terms.option.offer.id] > stock:
                 short.append(terms.option.offer.id)
         relay_usd = (self.token_usd * demand + self.relay_rest_usd) * api_price
-        return Scaled(gpu_usd, relay_usd, self.fixed_usd, tuple(most), tuple(paid), tuple(dict.fromkeys(short)))
+        fixed_usd = self.fixed_usd + self.looked_usd * (demand - 1)
+        return Scaled(gpu_usd, relay_usd, fixed_usd, tuple(most), tuple(paid), tuple(dict.fromkeys(short)))
 
 
 def scaling(plan: Plan) -> Scaling:
@@ -74,7 +76,8 @@ def scaling(plan: Plan) -> Scaling:
     tokens = sum(c.usd for c in charges(plan.program, plan.solution, plan.lines) if c.kind == "relay" and c.item.endswith(FOLLOWS))
     weight_h, pools = plan.demand.weight_h, plan.program.pools
     hours = sum(hosts_usd(plan.solution.billed[p], weight_h, terms.option.offer.usd_per_hour) for p, terms in enumerate(pools))
-    return Scaling(plan, tokens, kinds["relay"] - tokens, kinds["fixed"], kinds["gpu"] - hours)
+    looked = sum(line.per_month_usd for line in plan.lines if line.name == CLASSIFIER)
+    return Scaling(plan, tokens, kinds["relay"] - tokens, kinds["fixed"], kinds["gpu"] - hours, looked)
 
 
 def scaled_hosts(plan: Plan, p: int, factor: float) -> tuple[Ints, Ints]:

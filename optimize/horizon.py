@@ -6,15 +6,20 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from optimize.growth import Scaled, requests_of, scaling
+from optimize.breakeven import Curves
+from optimize.growth import Scaled, requests_of
 from optimize.money.capital import drifted, npv_usd, payback_months
 from optimize.money.extras import after_credits_usd
 from optimize.money.ownership import values_of
 from optimize.money.rent import reservation_usd
 from optimize.pricebook import month_after, start_of
 from optimize.records import Plan
-from optimize.strategies import Strategy, all_api
+from optimize.replanned import STEP, Replanning
+from optimize.resolved import Shift
+from optimize.strategies import all_api
 
+PROGRAMS = 1000.0  # hour programs that one horizon may solve, 1.6 s of CPU at most where it was measured
+ONE_PROGRAM = 200.0  # enough for the hours of a week
 TERM_MONTHS = {"reserved_1y": 12, "reserved_3y": 36}
 
 
@@ -35,6 +40,7 @@ class Month:
     host_hours: tuple[float, ...]
     short: tuple[str, ...]
     saved_usd: float | None
+    solved: bool = False  # whether the program was solved for it; else the fleet of the last solution, or of the plan, is scaled
 
     @property
     def paid_usd(self) -> float:
@@ -57,31 +63,55 @@ class Horizon:
     notes: tuple[str, ...]
 
 
-def horizon(plan: Plan) -> Horizon:
-    """The plan month by month, under `finance` of its scenario; the first month is today's demand at today's prices."""
-    finance, scaled = plan.scenario.finance, scaling(plan)
+def horizon(plan: Plan, programs: float = PROGRAMS) -> Horizon:
+    """The plan month by month, under `finance` of its scenario; the first month is today's demand at today's prices.
+
+    When demand, tokens or a price have moved by more than a tenth since the last solution, the program is solved again, as long as
+    work is left (see `resolved.Work`); in between, the fleet follows its capacity line.
+    """
+    finance = plan.scenario.finance
     start, today = start_of(plan.scenario), requests_of(plan)
-    count, api_only = finance.horizon_months, all_api(plan)
-    answers: list[tuple[float, Scaled, float | None]] = []
+    count, ahead, api_only = finance.horizon_months, Replanning(plan, programs), AllApi(plan)
+    answers: list[tuple[Shift, Scaled, bool]] = []
+    peaks: list[list[float]] = []
     for m in range(count):
-        demand = (1 + finance.growth_per_month) ** m
-        longer = (1 + finance.token_growth_per_month) ** m
         gpu, api = drifted(1.0, finance.gpu_price_drift_per_year, m), drifted(1.0, finance.api_price_drift_per_year, m)
-        other = api_only.at(demand, gpu, api * longer, longer) if isinstance(api_only, Strategy) else None
-        answers.append((demand, scaled.at(demand, gpu, api * longer, longer), other))
+        shift = Shift((1 + finance.growth_per_month) ** m, gpu, api, (1 + finance.token_growth_per_month) ** m)
+        answers.append((shift, *ahead.month(shift)))
+        peaks.append(ahead.peak_rpm(shift))
     once = [finance.migration_usd + finance.training_usd, *[0.0] * (count - 1)]
     bills = [month.usd + extra for (_, month, _), extra in zip(answers, once, strict=True)]
     paid = after_credits_usd(bills, finance.free_credits_usd, finance.free_credits_months)
     months, cumulative = [], 0.0
-    for m, (demand, month, other) in enumerate(answers):
+    for m, (shift, month, fresh) in enumerate(answers):
         cumulative += paid[m]
         parts = (month.gpu_usd, month.relay_usd, month.fixed_usd, once[m], bills[m] - paid[m], cumulative)
-        label = month_after(start, m).isoformat()[:7]
+        label, other = month_after(start, m).isoformat()[:7], api_only.usd(shift)
         saved = None if other is None else other - month.usd
-        months.append(Month(label, demand, demand * today, *parts, month.hosts, month.host_hours, month.short, saved))
+        hosts = (month.hosts, month.host_hours, month.short)
+        months.append(Month(label, shift.demand, shift.demand * today, *parts, *hosts, saved, fresh))
     savings = [month.saved_usd for month in months if month.saved_usd is not None]
     payback = payback_months(once[0], savings) if savings else None
-    return Horizon(tuple(months), _present(plan, paid), payback, _next_hosts(plan, months), _notes(plan, months))
+    notes = _notes(plan, months, peaks, ahead.ended)
+    return Horizon(tuple(months), _present(plan, paid), payback, _next_hosts(plan, months), notes)
+
+
+class AllApi:
+    """What relays alone cost in a month: exact where they bill by the token and nothing depends on how many, else whole hosts scaled."""
+
+    def __init__(self, plan: Plan) -> None:
+        curves = Curves(plan, ONE_PROGRAM)
+        self.curves, self.strategy = curves, all_api(plan)
+        self.exact = curves.api is not None and curves.api.linear and curves.api.solve(1.0)
+
+    def usd(self, shift: Shift) -> float | None:
+        """Cost of the month; None where relays alone cannot serve everything."""
+        if isinstance(self.strategy, str):
+            return None
+        if self.exact and self.curves.api is not None:
+            usd = self.curves.api.at(shift.demand) * shift.api_price * shift.tokens + self.curves.fixed_usd(shift.demand)
+            return usd if math.isfinite(usd) else None
+        return self.strategy.at(shift.demand, shift.gpu_price, shift.api_price * shift.tokens, shift.tokens)
 
 
 def _present(plan: Plan, paid: Sequence[float]) -> dict[float | None, float]:
@@ -101,20 +131,25 @@ def _next_hosts(plan: Plan, months: Sequence[Month]) -> tuple[tuple[str, str, in
     return tuple(found)
 
 
-def _notes(plan: Plan, months: Sequence[Month]) -> tuple[str, ...]:
+def _notes(plan: Plan, months: Sequence[Month], peaks: Sequence[Sequence[float]], ended: bool) -> tuple[str, ...]:
     """What stops the plan from growing as it is, and what the months do not contain."""
     notes = _commitments(plan, len(months))
     for name in dict.fromkeys(name for month in months for name in month.short):
         since = next(month.label for month in months if name in month.short)
         notes.append(f"{name}: its stock does not suffice from {since} on; the months are priced as if it did")
     for a, terms in enumerate(plan.program.relays):
-        peak = float(plan.solution.relay_flow[a].sum(axis=0).max()) * plan.demand.peak_factor * 60
         limit = terms.relay.rpm
-        if limit and peak > 0:
-            first = next((month.label for month in months if peak * month.demand > limit), None)
-            if first is not None and peak <= limit:
+        if limit and 0 < peaks[0][a] <= limit:
+            first = next((month.label for month, peak in zip(months, peaks, strict=True) if peak[a] > limit), None)
+            if first is not None:
                 notes.append(f"{terms.relay.id}: {limit:,.0f} requests a minute do not suffice from {first} on")
-    if any(abs(month.demand - 1) > 1e-9 for month in months):
+    fresh = [month.label for month in months if month.solved]
+    if fresh:
+        notes.append(
+            f"Planned anew with the capacities known, not simulated: {', '.join(fresh)} (demand, tokens or a price moved by more than "
+            f"{STEP:.0%}); in the other months the last fleet follows its capacity line, routing as it was."
+        )
+    if ended or (not fresh and any(abs(month.demand - 1) > 1e-9 for month in months)):
         notes.append("Routing stays as it is while demand grows; a plan made for the new demand may be cheaper.")
     return tuple(notes)
 

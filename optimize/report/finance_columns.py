@@ -33,6 +33,7 @@ MONTHS = (
     Column("cumulative", "float", "money", "cash since the first month"),
     Column("peak_hosts", "int", "hosts", "hosts in the busiest hour, all pools"),
     Column("saved", "float", "money", "all-API less the plan before one-off costs; empty where there is no all-API"),
+    Column("solved", "bool", "", "whether the program was solved for the month; else the last fleet is scaled"),
 )
 BREAK_EVEN = (
     Column("demand", "float", "", "requests, times today's"),

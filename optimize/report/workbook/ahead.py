@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from optimize.money import CLASSIFIER
+from optimize.money.capital import drifted
 from optimize.money.charges import Charge
 from optimize.report.bill import cents_of
 from optimize.report.columns import Table
@@ -34,13 +36,17 @@ def host_prices(money: Money) -> dict[str, Charge]:
 
 
 def write_months(pen: Pen, money: Money) -> None:
-    """Each month: host-hours and relay volume of this run, prices and drift of the assumptions."""
+    """Each month: host-hours and relay volume of this run, prices and drift of the assumptions.
+
+    Routing of a month that was planned anew is a figure of this run; hosts that today's plan does not have stand at today's price.
+    """
     sheet, months = pen.sheet("Months", (10, 9, 16, *[15] * 9, 12, *[22] * len(money.plan.program.pools))), money.horizon.months
     pen.heads(sheet, 0, MONTHS)
     pools, options = host_prices(money), money.plan.program.pools
     used = [p for p, terms in enumerate(options) if terms.option.id in pools]
     side = len(MONTHS) + 1  # host-hours of each pool stand to the right of the table
-    sheet.write_string(0, side - 1, "tokens, times today's", pen.formats["head"])
+    sheet.write_string(0, side - 1, "relay volume, times today's", pen.formats["head"])
+    sheet.write_string(0, side + len(used), "other hosts and starts, USD at today's prices", pen.formats["head"])
     for k, p in enumerate(used):
         sheet.write_string(0, side + k, f"host-hours {options[p].option.id}", pen.formats["head"])
     rest = _rest(money)
@@ -49,20 +55,42 @@ def write_months(pen: Pen, money: Money) -> None:
         table = _row(money, m)
         for c, value in ((0, table[0]), (1, table[1]), (2, table[2]), (10, table[10])):
             pen.write(sheet, r, c, value, MONTHS[c].unit if c else "")
-        longer = (1 + money.plan.scenario.finance.token_growth_per_month) ** m
-        sheet.write_number(r, side - 1, month.demand * longer, pen.formats["number"])
+        volume, others = _routing(money, m, used)
+        sheet.write_number(r, side - 1, volume, pen.formats["number"])
+        sheet.write_number(r, side + len(used), others, pen.formats["number"])
         hours = [f"{address(r, side + k)}*{pen.prices[pools[options[p].option.id].price_name]}" for k, p in enumerate(used)]
         for k, p in enumerate(used):
             sheet.write_number(r, side + k, month.host_hours[p], pen.formats["number"])
-        gpu = "+".join([*hours, *rest]) or "0"
+        gpu = "+".join([*hours, *rest, address(r, side + len(used))])
         pen.formula(sheet, r, 3, f"=({gpu})*(1+gpu_price_drift_per_year)^({m}/12)/usd_per_unit", _number(table[3]))
-        relay = f"={exact_sum(money, 'relay')}*{address(r, side - 1)}*(1+api_price_drift_per_year)^({m}/12)"
+        today = exact_sum(money, "relay") if money.horizon.months[0].relay_usd > 0 else "1/usd_per_unit"
+        relay = f"={today}*{address(r, side - 1)}*(1+api_price_drift_per_year)^({m}/12)"
         pen.formula(sheet, r, 4, relay, _number(table[4]))
-        pen.formula(sheet, r, 5, f"={exact_sum(money, 'fixed')}", _number(table[5]))
+        pen.formula(sheet, r, 5, f"={exact_sum(money, 'fixed')}{_looked(money, m)}", _number(table[5]))
         pen.formula(sheet, r, 6, "=(migration_usd+training_usd)/usd_per_unit" if m == 0 else "=0", _number(table[6]))
         _cash(pen, sheet, r, m, table)
         pen.write(sheet, r, 11, table[11], "money")
+        pen.write(sheet, r, 12, table[12], "")
     _totals(pen, sheet, money)
+
+
+def _routing(money: Money, m: int, used: list[int]) -> tuple[float, float]:
+    """(relay volume times today's, USD of hosts that today's plan does not have, at today's prices); without relays today the volume is
+    in USD at today's prices.
+    """
+    finance, months, plan = money.plan.scenario.finance, money.horizon.months, money.plan
+    month, today = months[m], months[0]
+    volume = month.relay_usd / drifted(1.0, finance.api_price_drift_per_year, m) / (today.relay_usd or 1.0)
+    priced = sum(month.host_hours[p] * plan.program.pools[p].option.offer.usd_per_hour for p in used)
+    priced += sum(charge.usd for charge in money.charges if charge.kind == "gpu" and charge.item != "host-hour")
+    others = month.gpu_usd / drifted(1.0, finance.gpu_price_drift_per_year, m) - priced
+    return volume, others if abs(others) > 1e-6 else 0.0
+
+
+def _looked(money: Money, m: int) -> str:
+    """What a classifier costs more because it looks at more requests, as the rest of a formula."""
+    cells = [place(CHARGES_SHEET, r, EXACT) for r, charge in enumerate(money.charges, start=1) if charge.line == CLASSIFIER]
+    return "".join(f"+{cell}*({money.horizon.months[m].demand!r}-1)" for cell in cells)
 
 
 def _row(money: Money, m: int) -> tuple[Any, ...]:

@@ -20,6 +20,7 @@ from optimize.report.bill import bill_of
 from optimize.report.plan_json import plan_json
 from optimize.report.xlsx import xlsx
 from optimize.reprice import at_prices_of
+from sim.scenario.records import Finance
 from tests.optimize.report import plan_fixture
 
 CHANGED = {"price_neo_h100x2_host_hour": 5.555, "price_lab_thinker_output_tokens": 6.1, "usd_per_unit": 1.2}
@@ -37,6 +38,12 @@ def whole_plan() -> Plan:
     return replace(plan, scenario=scenario, lines=cost_lines(plan.program, plan.solution), usd_per_unit=1.1172)
 
 
+def grown(plan: Plan) -> Plan:
+    """The plan with months that move far enough to be planned anew."""
+    finance = Finance(horizon_months=12, growth_per_month=0.15, api_price_drift_per_year=-0.8, gpu_price_drift_per_year=0.3)
+    return replace(plan, scenario=replace(plan.scenario, finance=finance))
+
+
 @pytest.fixture(scope="module")
 def books(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """Name -> (formulas, stored values, recalculated values) of each workbook, recalculated in one run of LibreOffice.
@@ -48,7 +55,7 @@ def books(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         pytest.skip("needs soffice (LibreOffice Calc), which is not installed")
     folder = tmp_path_factory.mktemp("books")
     by_hand, whole = plan_fixture.plan(), whole_plan()
-    sources = {"by_hand": (by_hand, {}), "whole": (whole, {}), "changed": (whole, CHANGED | FILLED)}
+    sources = {"by_hand": (by_hand, {}), "whole": (whole, {}), "changed": (whole, CHANGED | FILLED), "grown": (grown(whole), {})}
     for name, (plan, cells) in sources.items():
         (folder / f"{name}_stored.xlsx").write_bytes(xlsx(plan))
         opened = openpyxl.load_workbook(folder / f"{name}_stored.xlsx")
@@ -75,7 +82,7 @@ def named(book: Any, name: str, formulas: Any) -> Any:
     return book[sheet.strip("'")][place.replace("$", "")].value
 
 
-@pytest.mark.parametrize("name", ["by_hand", "whole"])
+@pytest.mark.parametrize("name", ["by_hand", "whole", "grown"])
 def test_every_stored_result_is_what_its_formula_gives(books: dict[str, Any], name: str) -> None:
     formulas, stored, fresh = books[name]
     seen, wrong = 0, []

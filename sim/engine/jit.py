@@ -13,18 +13,26 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 # Numba's cache compares the file of a function, not those of the functions and constants that are compiled into it.
 _FILES = {path.stem: path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py"))}
-_SOURCES = hashlib.sha256(b"".join(text for name, text in _FILES.items() if b"@compiled" in text or name == "layout")).hexdigest()
+_SOURCES = hashlib.sha256(b"".join(text for name, text in _FILES.items() if b"@compiled" in text or name == "layout"))
+
+
+def _stamp(function: Callable[..., Any]) -> str:
+    """Changes with the compiled files of this folder, and with the file of the function, which may be elsewhere."""
+    both = _SOURCES.copy()
+    both.update(Path(function.__code__.co_filename).read_bytes())
+    return both.hexdigest()
 
 
 def compiled(function: Function) -> Function:
-    """`function` in machine code; from the cache when none of the compiled files has changed, else compiled at its first call.
+    """`function` in machine code; from the cache when neither its file nor a compiled one of this folder has changed, else compiled at
+    its first call.
 
     Where neither this folder nor the user's cache folder can be written, numba refuses to cache ("no locator
     available"); then each process compiles anew.
     """
     try:
         dispatcher: Any = numba.njit(cache=True)(function)
-        dispatcher._cache._cache_file._source_stamp = _SOURCES
+        dispatcher._cache._cache_file._source_stamp = _stamp(function)
     except RuntimeError:
         dispatcher = numba.njit(function)
     return cast(Function, dispatcher)

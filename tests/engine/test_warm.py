@@ -29,3 +29,13 @@ def test_a_new_cache_is_announced_filled_and_used(tmp_path: Path) -> None:
         for _ in range(2)
     )
     assert "compiling" in first and second == ""
+
+
+def test_a_compiled_function_of_another_folder_is_compiled_again_when_its_file_changes(tmp_path: Path) -> None:
+    """Numba knows a function by its name and line; what the file says elsewhere counts too."""
+    text = "from sim.engine.jit import compiled\n@compiled\ndef double(x):\n    return {} * x\nprint(double(21))\n"
+    for factor in (2, 3):
+        (tmp_path / "outside.py").write_text(text.format(factor))
+        environment = {**os.environ, "PYTHONPATH": str(ROOT), "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+        run = subprocess.run([sys.executable, "outside.py"], check=True, env=environment, cwd=tmp_path, capture_output=True, text=True)
+        assert run.stdout.strip() == str(factor * 21)

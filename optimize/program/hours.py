@@ -18,6 +18,7 @@ from optimize.program.solver import Outcome, run
 from optimize.records import ProgramInput
 
 NEAR = 0.03  # of the relaxation's cost: pools whose first host adds more are tried only if the gap asks for it
+DIRECT = 14  # pools up to which an hour is solved with all of them: pricing them costs more than it spares
 FEWEST = 8  # pools tried in any case: where few hosts run, or base hosts carry nearly all, one host is much of the cost of an hour
 
 
@@ -128,7 +129,16 @@ def solve_hour(
 def priced_hour(
     problem: ProgramInput, routes: tuple[PoolRoute, ...], view: View, effort: Effort, parts: Parts
 ) -> tuple[float, float, bool]:
-    """The hour solved with the pools that the relaxation prices near its optimum; with more of them until the bound is inside the gap."""
+    """The hour solved with the pools that the relaxation prices near its optimum; with more of them until the bound is inside the gap.
+
+    Few pools go to the solver all at once.
+    """
+    if sum(route.elastic for route in routes) <= DIRECT:
+        model = build(problem, view, routes)
+        outcome = run(model, effort.gap, effort.node_limit, effort.solver)
+        if outcome.found:
+            read(model, parts)
+        return outcome.objective, outcome.bound, outcome.found
     prices = price_pools(problem, routes, view, effort.solver)
     if not prices.feasible:
         return math.inf, prices.bound, False

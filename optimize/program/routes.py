@@ -9,7 +9,7 @@ import numpy as np
 
 from optimize.money import HOUR_S
 from optimize.money.contracts import cheapest_and_dearest
-from optimize.program.answered import no_more_again
+from optimize.program.answered import miss_over, no_more_again
 from optimize.records import Ints, PoolOption, PoolTerms, ProgramInput
 
 
@@ -110,12 +110,30 @@ def penalty_usd(problem: ProgramInput, routes: tuple[PoolRoute, ...]) -> float:
     return max(problem.unserved_usd_per_request, 10 * dearest)
 
 
-def no_worse(problem: ProgramInput, one: PoolRoute, other: PoolRoute) -> bool:
+def breakable(problem: ProgramInput, routes: tuple[PoolRoute, ...]) -> frozenset[int]:
+    """Promises that at least one pool or relay would break alone; the others hold whoever serves, and their miss shares do not matter."""
+    found = set()
+    for i, row in enumerate(problem.slos):
+        c, allowed = row.class_index, 1.0 - row.quantile
+        over = [
+            miss_over(route.terms.option.escalation, c, i, float(level.miss[i]), allowed)
+            for route in routes
+            for level, classes in zip(route.terms.levels, route.served, strict=True)
+            if c in classes
+        ]
+        relays = [terms for a, terms in enumerate(problem.relays) if c in relay_classes(problem, a)]
+        over += [miss_over(terms.escalation, c, i, float(terms.miss[i]), allowed) for terms in relays]
+        if any(more > 0 for more in over):
+            found.add(i)
+    return frozenset(found)
+
+
+def no_worse(problem: ProgramInput, one: PoolRoute, other: PoolRoute, broken: frozenset[int]) -> bool:
     """Whether n hosts of `one` can do all that n hosts of `other` can, for every n, at no higher price.
 
     Then leaving `other` out does not change the optimum. Needs: as elastic, no dearer to run and to start, no scarcer, spot only for
     spot, every class at no higher load per capacity (checked at the fewest hosts that carry anything and in the limit of many: the
-    ratio is monotone between) and no higher miss share.
+    ratio is monotone between) and no higher miss share of promises that can be broken at all.
     """
     if len(one.terms.levels) > 1 or len(other.terms.levels) > 1 or (other.elastic and not one.elastic):
         return False
@@ -132,7 +150,7 @@ def no_worse(problem: ProgramInput, one: PoolRoute, other: PoolRoute) -> bool:
             return False
         if a.load[c] * other.per_host > b.load[c] * one.per_host or a.load[c] * small_other > b.load[c] * small_one:
             return False
-    rows = [i for i, row in enumerate(problem.slos) if row.class_index in other.served[0]]
+    rows = [i for i in sorted(broken) if problem.slos[i].class_index in other.served[0]]
     return bool(np.all(a.miss[rows] <= b.miss[rows])) and no_more_again(one.terms.option, other.terms.option, other.served[0], rows)
 
 
@@ -141,9 +159,10 @@ def undominated(problem: ProgramInput, routes: tuple[PoolRoute, ...]) -> tuple[P
 
     Stock is shared by the pools of an offer, so a pool is only replaced by one of the same offer or of one that cannot run out.
     """
+    broken = breakable(problem, routes)
     kept: list[PoolRoute] = []
     for route in routes:
-        if any(no_worse(problem, other, route) for other in kept):
+        if any(no_worse(problem, other, route, broken) for other in kept):
             continue
-        kept = [other for other in kept if not no_worse(problem, route, other)] + [route]
+        kept = [other for other in kept if not no_worse(problem, route, other, broken)] + [route]
     return tuple(kept)

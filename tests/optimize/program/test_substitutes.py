@@ -1,0 +1,98 @@
+"""Hosts that no optimum has: the bounds of `with_fewer_hosts`."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from optimize.program.routes import PoolRoute, breakable, pool_routes, undominated
+from optimize.program.solve import solve
+from optimize.program.substitutes import with_fewer_hosts
+from optimize.records import ProgramInput, SloRow
+from tests.optimize.program.enumerate_plans import best_usd
+from tests.optimize.program.problems import offer, pool, problem, relay
+from tests.optimize.program.random_problems import random_problem
+
+SLOS = (SloRow(0, "ttft", 0.95, 1.0),)
+
+
+def bounds(given: ProgramInput) -> dict[str, list[int]]:
+    """Offer -> [slices] most hosts, pools that are kept."""
+    routes = with_fewer_hosts(given, undominated(given, pool_routes(given)))
+    return {route.terms.option.offer.id: route.most.tolist() for route in routes}
+
+
+def small_and_large(**other: object) -> ProgramInput:
+    """One small host carries 1 request/s for 1 USD, one large 5 for 3.5; the small one is what is left over for."""
+    pools = [pool(offer("small", 1.0), [1.0], [0.0]), pool(offer("large", 3.5), [0.2], [0.0])]
+    return replace(problem([[20.0, 2.0]], pools, slos=SLOS), **other)  # type: ignore[arg-type]
+
+
+def test_four_small_hosts_are_never_bought_where_one_large_host_costs_less() -> None:
+    given = small_and_large()
+    assert bounds(given) == {"small": [3, 2], "large": [4, 0]}
+    assert solve(given).hosts.tolist() == [[0, 2], [4, 0]]
+
+
+def test_large_pool_that_starts_at_a_price_or_can_run_out_or_only_is_spot_stands_in_for_nobody() -> None:
+    given = small_and_large()
+    scarce = replace(given, pools=(given.pools[0], pool(offer("large", 3.5, stock=9), [0.2], [0.0])))
+    spot = replace(given, pools=(given.pools[0], pool(offer("large", 3.5, term="spot"), [0.2], [0.0])))
+    assert bounds(scarce)["small"] == bounds(spot)["small"] == [20, 2]
+
+
+def test_misses_keep_a_pool_only_where_somebody_breaks_the_promise() -> None:
+    given = small_and_large()
+    near = replace(given, pools=(given.pools[0], pool(offer("large", 3.5), [0.2], [0.04])))
+    assert bounds(near)["small"] == [3, 2] and breakable(near, pool_routes(near)) == frozenset()
+    beyond = replace(near, relays=(relay("r", [1.0], [0.2], rpm=1.0),))
+    assert bounds(beyond)["small"] == [20, 2] and breakable(beyond, pool_routes(beyond)) == {0}
+
+
+def test_pool_that_costs_more_than_calls_is_left_out_unless_calls_are_limited() -> None:
+    given = small_and_large()
+    cheap = replace(given, relays=(relay("r", [1.1 / 3600 / 5], [0.0], hard=False),))
+    assert bounds(cheap) == {}
+    between = replace(given, relays=(relay("r", [0.9 / 3600], [0.0], hard=False),))
+    assert bounds(between) == {"large": [4, 0]}
+    limited = [
+        replace(between, relays=(relay("r", [0.9 / 3600], [0.0], rpm=10.0),)),
+        replace(between, relays=(replace(between.relays[0], spend_cap_usd=10.0),)),
+        replace(between, max_relay_share=0.9),
+        replace(between, vendor_shares={"*": 0.5}),
+        replace(between, relay_outage_reserve=True),
+    ]
+    assert all(bounds(each)["small"] == [3, 2] for each in limited)
+
+
+def test_bounds_appear_in_the_random_problems_and_keep_their_optimum() -> None:
+    lowered = 0
+    for seed in range(60):
+        given = random_problem(seed)
+        before: tuple[PoolRoute, ...] = undominated(given, pool_routes(given))
+        after = {route.index: route for route in with_fewer_hosts(given, before)}
+        assert all((after[route.index].most <= route.most).all() for route in before if route.index in after)
+        lowered += any(route.index not in after or (after[route.index].most < route.most).any() for route in before)
+        best = best_usd(given)
+        answer = solve(given, gap=1e-6)
+        assert math.isinf(best) or answer.cost_usd == pytest.approx(best, rel=1e-5), seed
+    assert lowered >= 2
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_market_of_many_offers_costs_the_same_with_and_without_the_bounds(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(seed)
+    pools = []
+    for k in range(9):
+        price = float(rng.uniform(0.5, 6.0))
+        load = (rng.uniform(0.1, 0.4, 2) / price ** rng.uniform(0.5, 1.2)).tolist()
+        pools.append(pool(offer(f"o{k}", price), load, rng.uniform(0.0, 0.045, 1).tolist(), intercept=0.3 * (k % 2)))
+    given = problem(rng.uniform(1, 12, (2, 4)).tolist(), pools, [relay("r", [4e-4, math.inf], [0.01], hard=False)], SLOS)
+    given = replace(given, n_plus_one=bool(seed % 2))
+    one = solve(given, gap=1e-7)
+    assert bounds(given) != {route.terms.option.offer.id: route.most.tolist() for route in undominated(given, pool_routes(given))}
+    monkeypatch.setattr("optimize.program.solve.with_fewer_hosts", lambda _, routes: routes)
+    assert solve(given, gap=1e-7).cost_usd == pytest.approx(one.cost_usd, rel=1e-6)

@@ -109,7 +109,8 @@ def simulate(
     if out is not None:
         check_folder(out)
     if stress or harden:
-        from optimize.report.stress import render_stress, stress_json, write_stress
+        from optimize.report.stress import render_stress, stress_json
+        from optimize.report.stress_write import write_stress
         from optimize.stress import stress_saved
 
         found = stress_saved(loaded, plan, hour, harden, tell, fleet, router, overflow)

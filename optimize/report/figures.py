@@ -80,6 +80,8 @@ def _cost_words(table: Table, total: str) -> str:
 
 def _hours_words(plan: Plan) -> str:
     demand = plan.demand.mean_rps.sum(axis=0)
+    if len(demand) == 1:
+        return f"Requests a second and who serves them: {demand[0]:,.1f} in {plan.demand.slices[0]}."
     most = int(demand.argmax())
     return f"Requests a second by hour and who serves them; the busiest is {plan.demand.slices[most]} with {demand[most]:,.1f}."
 

@@ -1,11 +1,9 @@
-"""A stress test for people, as JSON and as CSV."""
+"""A stress test for people, as tables and as JSON."""
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from rich.text import Text
@@ -13,7 +11,6 @@ from rich.text import Text
 from optimize.report.columns import Column, Table, Value
 from optimize.report.terminal import bullets, output, screen, section, show, table
 from optimize.report.words import percent
-from optimize.report.write import check_folder, table_csv, write_bytes
 from optimize.stress_records import Attained, Stress, StressRow
 from sim.latency import METRICS
 
@@ -184,23 +181,3 @@ def _hardening(stress: Stress) -> Any:
         )
         listing.add_row(str(name), *cells)
     return listing
-
-
-def write_stress(stress: Stress, out: Path) -> str:
-    """Writes stress.json, stress.csv, figures/stress.png with .csv, and hardening.csv if there is any, into `out`; says where it all is.
-
-    Where `out` holds report.html of the same plan, its section on stress says from now on what came out. Same test, same bytes.
-    """
-    from optimize.report.page.stress import into_report, stress_figure  # late: they draw
-
-    check_folder(out)
-    check_folder(out / "figures")
-    said = stress_json(stress)
-    write_bytes(out / FILE, (json.dumps(said, indent=2, allow_nan=False) + "\n").encode())
-    for each in (stress_table(stress), hardening_table(stress)):
-        if each.rows:
-            write_bytes(out / f"{each.name}.csv", table_csv(each).encode())
-    figure = stress_figure(said)
-    write_bytes(out / "figures" / "stress.png", figure.png())
-    write_bytes(out / "figures" / "stress.csv", table_csv(figure.data).encode())
-    return f"{out}, and in {out / 'report.html'}" if into_report(said, out) else str(out)

@@ -9,7 +9,6 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from optimize.manifest import read_manifest
 from optimize.report.bill import Bill
 from optimize.report.columns import Table
 from optimize.report.drawing import BAD, GOOD, WIDTH_IN, Theme
@@ -17,12 +16,11 @@ from optimize.report.figures import Figure
 from optimize.report.page.parts import bullets, details, dim, picture, section, table_html
 from optimize.report.stress import FILE, HARDENING, SCHEMA, STRESS, happened
 from optimize.report.words import percent
-from optimize.report.write import write_bytes
-from sim.errors import InputError
 
 Json = Mapping[str, Any]
 TITLE = "Under stress"
 BEGIN, END = "<!--stress-->", "<!--/stress-->"
+ROOMY = 4  # promises beside each other whose cells hold a share and a word
 UNTRIED = "Not tried. This takes seconds to minutes, and shows the answer here:"
 HOW = (
     "More users, longer steps, the largest relay out, spot hosts reclaimed, a host of each pool down: the share of requests inside each "
@@ -97,8 +95,9 @@ def stress_chart(said: Json, theme: Theme) -> Any:
             known = each["attainment"] is not None
             colour = theme.faint if not known else GOOD if each["met"] else BAD
             axes.barh([r], [0.94], left=[c - 0.47], height=0.86, color=colour, alpha=0.35 if each["met"] else 0.55)
-            text = f"{percent(each['attainment'])}{'' if each['met'] else '  missed'}" if known else "nobody came"
-            axes.annotate(text, (c, r), ha="center", va="center", color=theme.ink)
+            apart = "  " if len(promises) <= ROOMY else "\n"
+            text = f"{percent(each['attainment'])}{'' if each['met'] else apart + 'missed'}" if known else f"nobody{apart}came"
+            axes.annotate(text, (c, r), ha="center", va="center", color=theme.ink, fontsize=9 if "\n" not in text else 7.5)
     axes.set_xlim(-0.5, max(len(promises), 1) - 0.5)
     axes.set_ylim(len(cases) - 0.5, -0.5)
     names = [f"{each['class']}\n{each['metric'].upper()} {100 * each['quantile']:g} %" for each in promises]
@@ -119,19 +118,6 @@ def stress_of(out: Path, plan_sha256: str) -> dict[str, Any] | None:
         return None
     mine = isinstance(said, dict) and said.get("schema") == SCHEMA and said.get("plan_sha256") == plan_sha256
     return said if mine else None
-
-
-def into_report(said: Json, out: Path) -> bool:
-    """Puts the test into the report of the same plan in `out`; whether there is one."""
-    try:
-        plan = read_manifest(out)["result"]["plan_sha256"]
-        page = (out / "report.html").read_text(encoding="utf-8")
-    except (InputError, OSError, KeyError, TypeError, UnicodeDecodeError):
-        return False
-    if BEGIN not in page or not plan or plan != said["plan_sha256"]:
-        return False
-    write_bytes(out / "report.html", with_stress(page, said).encode())
-    return True
 
 
 def _rows(said: list[Json], names: list[str]) -> tuple[tuple[Any, ...], ...]:

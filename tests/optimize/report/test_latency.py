@@ -69,7 +69,7 @@ def test_the_picture_shows_every_limit_and_promised_share(plan: Plan) -> None:
         assert text in svg
     assert (
         drawn.data.rows == latency_table(plan).rows
-        and "Nearest to its limit: chat TTFT in weekday 14, p95 830 ms against 1.00 s" in drawn.alt
+        and "Nearest to its limit: chat TPOT in weekday 14, p95 44.7 ms against 50 ms" in drawn.alt
     )
 
 

@@ -267,6 +267,9 @@ def _warnings(spec: ScenarioSpec, classes: tuple[RequestClass, ...], offers: tup
         for pattern in getattr(spec.policy, key):
             if not any(fnmatchcase(name, pattern) for name in names):
                 found.append(f'policy.{key}: "{pattern}" matches no offer, relay, provider or vendor of this scenario')
+    for relay in relays:
+        if (relay.usd_per_mtok_batch_input is None) != (relay.usd_per_mtok_batch_output is None):
+            found.append(f"relay {relay.id}: only one of usd_per_mtok_batch_input and usd_per_mtok_batch_output is set; no batches")
     served = {relay.model for relay in relays}
     for each in classes:
         if not offers and not served & set(each.models):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import doctest
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
@@ -18,6 +18,7 @@ from optimize.program.solve import solve
 from optimize.records import ProgramInput, RelayTerms
 from optimize.relay_bills import class_bill, price_notes
 from optimize.relay_terms import relay_terms
+from optimize.reprice import at_prices_of
 from sim.catalog.loader import load_catalog
 from sim.catalog.price_terms import LongPrompt, OffPeak
 from sim.catalog.records import Relay
@@ -25,6 +26,7 @@ from sim.scenario.records import Classifier, ConstantTraffic, RequestClass, Scen
 from sim.traffic import demand as demand_of
 from sim.traffic.columns import Requests
 from tests.optimize.program.problems import offer, pool, problem, relay
+from tests.optimize.report import plan_fixture
 from tests.traffic.scenarios import request_class, scenario
 
 CATALOG = load_catalog()
@@ -209,6 +211,28 @@ def test_long_prompts_are_billed_by_kind_and_their_charges_are_the_line() -> Non
     found = charges(given, answer, cost_lines(given, answer))
     assert OTHER not in {charge.item for charge in found} and sum(c.usd for c in found) == pytest.approx(answer.cost_usd, rel=1e-9)
     assert any(charge.item.endswith("above 100 tokens") for charge in found)
+
+
+def test_a_fixed_fleet_repriced_at_its_own_prices_costs_the_same_and_at_doubled_ones_twice() -> None:
+    """Long prompts, batches and hours of the day through `compare` and the workbook's way of pricing."""
+    sold = replace(NIGHTLY, usd_per_mtok_batch_input=0.1, usd_per_mtok_batch_output=0.4, long_prompts=(LONG,))
+    classes = (replace(batch_class(), share=0.5), replace(request_class("chat", 1.0), share=0.5))
+    given = market(week(0.0), sold, classes=classes)
+    (terms,) = terms_of(given)
+    demand = demand_of(given)
+    program = replace(problem(demand.mean_rps.tolist(), [], [terms]), demand=demand, class_names=("jobs", "chat"))
+    answer = solve(program, gap=1e-6)
+    whole = replace(plan_fixture.plan(), scenario=given, demand=demand, program=program, solution=answer, alternatives=())
+    plan = replace(whole, lines=cost_lines(program, answer))
+    same = at_prices_of(plan, given)
+    assert [line.per_month_usd for line in same.lines] == pytest.approx([line.per_month_usd for line in plan.lines], rel=1e-12)
+    names = ("usd_per_mtok_input", "usd_per_mtok_output", "usd_per_mtok_cached", "usd_per_mtok_batch_input", "usd_per_mtok_batch_output")
+    (row_,) = given.relays
+    doubled = {f.name: 2 * getattr(LONG, f.name) for f in fields(LONG) if f.name.startswith("usd")}
+    twice = replace(row_, long_prompts=(replace(LONG, **doubled),), **{name: 2 * getattr(row_, name) for name in names})
+    dear = at_prices_of(plan, replace(given, relays=(twice,)))
+    assert dear.lines[0].per_month_usd == pytest.approx(2 * plan.lines[0].per_month_usd)
+    assert OTHER not in {charge.item for charge in charges(dear.program, dear.solution, dear.lines)}
 
 
 def test_a_relay_without_a_cache_bills_every_prompt_as_input_of_its_tier() -> None:

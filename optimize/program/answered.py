@@ -46,11 +46,14 @@ def again_worth(escalation: Escalation | None, c: int, t: int, duals: dict[str, 
 
 def answered_shares(problem: ProgramInput) -> tuple[Floats, Floats]:
     """([pools, classes], [relays, classes]) share of what is sent there whose answer counts."""
-    classes = range(len(problem.demand.mean_rps))
-    pools = [[answered(terms.option.escalation, c) for c in classes] for terms in problem.pools]
-    relays = [[answered(terms.escalation, c) for c in classes] for terms in problem.relays]
     width = len(problem.demand.mean_rps)
-    return np.array(pools, float).reshape(-1, width), np.array(relays, float).reshape(-1, width)
+    pools, relays = np.ones((len(problem.pools), width)), np.ones((len(problem.relays), width))
+    escalations = [terms.option.escalation for terms in problem.pools], [terms.escalation for terms in problem.relays]
+    for shares, found in zip((pools, relays), escalations, strict=True):
+        for k, escalation in enumerate(found):
+            if escalation is not None:
+                shares[k] = [answered(escalation, c) for c in range(width)]
+    return pools, relays
 
 
 def no_more_again(one: PoolOption, other: PoolOption, classes: tuple[int, ...], rows: list[int]) -> bool:

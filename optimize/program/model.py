@@ -10,7 +10,7 @@ import pulp
 
 from optimize.money import HOUR_S
 from optimize.money.contracts import hour_factor
-from optimize.program.routes import PoolRoute, relay_classes
+from optimize.program.routes import PoolRoute
 from optimize.program.sheet import Column, Sheet
 from optimize.program.sheet import Pair as Pair
 from optimize.records import ProgramInput
@@ -166,7 +166,7 @@ def _flows(model: Model, route: PoolRoute) -> None:
 def _calls(model: Model) -> None:
     demand, weight_h = model.problem.demand.mean_rps, model.problem.demand.weight_h
     for a, terms in enumerate(model.problem.relays):
-        for c in relay_classes(model.problem, a) if a not in model.view.closed else ():
+        for c in np.flatnonzero(terms.eligible & np.isfinite(terms.usd_per_request)).tolist() if a not in model.view.closed else ():
             usd = float(terms.usd_per_request[c]) * HOUR_S
             for t in model.view.slices:
                 if demand[c, t] > 0:

@@ -153,7 +153,9 @@ def _account_usd(given: ProgramInput, answer: ProgramSolution, a: int) -> float:
     for c, price in enumerate(given.relays[a].usd_per_request):
         for t, hours in enumerate(given.demand.weight_h):
             if answer.relay_flow[a][c][t] > 0:
-                used += float(answer.relay_flow[a][c][t]) * 3600 * float(hours) * float(price) * factor
+                by_hour = given.relays[a].hour_factors
+                now = 1.0 if by_hour is None else float(by_hour[c][t])
+                used += float(answer.relay_flow[a][c][t]) * 3600 * float(hours) * float(price) * factor * now
     return max(used, least)
 
 

@@ -116,6 +116,8 @@ def hour_rows(given: ProgramInput, t: int, hosts: Hosts, ways: Sequence[Terms | 
         if key[0] == "y":
             way = ways[key[1]]
             usd = float(given.relays[key[1]].usd_per_request[key[2]]) * way.factor * 3600 * weight
+            by_hour = given.relays[key[1]].hour_factors
+            usd *= 1.0 if by_hour is None else float(by_hour[key[2]][t])
         elif key[0] == "z":
             usd = float(penalty or 0.0) * 3600 * weight
         price.append(usd)

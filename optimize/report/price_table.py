@@ -15,7 +15,7 @@ HASH = 8  # characters of a hash on the screen and page; tables in files have al
 def price_lines(book: PriceBook) -> list[tuple[str, ...]]:
     """A row of cells under HEADS per price that the plan buys at; a name and its evidence stand once.
 
-    `stands` is the age of a price and the last day on which it holds, as far as they are known.
+    `stands` is the age of a price in days and the last day on which it holds, as far as they are known.
     """
     rows: list[tuple[str, ...]] = []
     before = ""
@@ -30,7 +30,7 @@ def price_lines(book: PriceBook) -> list[tuple[str, ...]]:
 def _cells(price: Price) -> tuple[str, ...]:
     beside = [_usd(each) for each in (price.list_usd, price.contracted_usd, price.claimed_usd)]
     evidence = f"{price.evidence.document.rpartition('/')[2]} {price.evidence.sha256[:HASH]}".strip()
-    age = [] if price.age_days is None else [f"{price.age_days} days"]
+    age = [] if price.age_days is None else [f"{price.age_days} d"]
     until = [f"to {price.evidence.valid_until}"] if price.evidence.valid_until else []
     return price.item, *beside, price.grade, ", ".join(age + until) or "-", evidence
 

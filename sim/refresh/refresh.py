@@ -11,6 +11,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from sim.catalog.check import instead
 from sim.catalog.loader import FOLDER, read_relays
 from sim.catalog.records import Relay, Source
 from sim.errors import InputError, ServeMixError
@@ -99,8 +100,14 @@ def write(file: Path | None, found: Refresh) -> None:
 
 
 def run(file: Path | None, package: str, mapping: Path | None, on: date, accept_large: bool, save: bool) -> Refresh:
-    """Compare, and write where `save` and there is something to write."""
-    found = refresh(file, installed(package, on), load_mapping(package, mapping), on, accept_large)
+    """Compare, and write where `save` and there is something to write. A `mapping` of the user's names rows that the file has."""
+    named = load_mapping(package, mapping, PACKAGES) if package in PACKAGES else {}
+    found = refresh(file, installed(package, on), named, on, accept_large)
+    if mapping is not None:
+        rows = read_relays(file or RELAYS, found.before)
+        strange = [each for each in named if each not in rows]
+        if strange:
+            raise InputError([f"{mapping}: {package}.{each}: {found.file} has no such row; {instead(each, rows)}" for each in strange])
     if save and found.changed:
         write(file, found)
     return found

@@ -176,7 +176,7 @@ def test_the_screen_shows_what_is_bought_with_its_evidence_once() -> None:
     row = signed("2027-06-30", "2026-11-01")
     lines = price_lines(book(row, CLAIM, used=(row.id,)))
     assert lines == [
-        ("openai.gpt-4.1", "input", "2", "1.5", "-", "contract", "29 days, to 2027-06-30", "quote.pdf cccccccc"),
-        ("", "cached input", "0.5", "0.5", "-", "contract", "29 days, to 2027-06-30", ""),
-        ("", "output", "8", "8", "-", "contract", "29 days, to 2027-06-30", ""),
+        ("openai.gpt-4.1", "input", "2", "1.5", "-", "contract", "29 d, to 2027-06-30", "quote.pdf cccccccc"),
+        ("", "cached input", "0.5", "0.5", "-", "contract", "29 d, to 2027-06-30", ""),
+        ("", "output", "8", "8", "-", "contract", "29 d, to 2027-06-30", ""),
     ]

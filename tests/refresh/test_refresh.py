@@ -67,7 +67,7 @@ relays:
       date: 2026-05
   - {{id: nobody.small, vendor: nobody, model: small, usd_per_mtok_input: 1, usd_per_mtok_output: 2, {NONE}, {REST}, source: *old}}
 """
-MAPPING = "genai-prices: {maker.small: maker/small, maker.night: maker/night, deal.small: maker/small, maker.gone: maker/gone}\n"
+MAPPING = "genai-prices: {maker.small: maker/small, maker.night: maker/night, deal.small: maker/small}\n"
 
 
 @pytest.fixture
@@ -275,9 +275,20 @@ def test_a_price_that_is_an_alias_is_not_guessed(place: Path) -> None:
         refreshed(place, accept=True, text=text)
 
 
-@pytest.mark.parametrize("text", ["[1]", "genai-prices: [a]", "genai-prices: {a.b: 3}", "genai-prices: {a: [}"])
-def test_a_mapping_that_is_none_is_one_clear_message(place: Path, text: str) -> None:
-    with pytest.raises(InputError, match=r"mapping\.yaml"):
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[1]", "a list per package"),
+        ("genai-prices: [a]", "pairs"),
+        ("genai-prices: {a.b: 3}", "3 is not the name of an entry"),
+        ("genai-prices: {a: [}", "not YAML"),
+        ("sources: {}\nrelays: []", "unknown key sources"),
+        ("litellm: {}", "no list for genai-prices"),
+        ("genai-prices: {maker.smal: maker/small}", r"genai-prices.maker.smal: .*has no such row; did you mean maker.small"),
+    ],
+)
+def test_a_mapping_that_is_none_is_one_clear_message(place: Path, text: str, said: str) -> None:
+    with pytest.raises(InputError, match=rf"mapping\.yaml.*{said}"):
         refreshed(place, mapped=text)
 
 
@@ -331,7 +342,7 @@ def test_litellm_steps_by_length_and_retirement_are_read() -> None:
 def test_every_row_that_our_mapping_names_is_in_the_catalogue() -> None:
     known = read_relays(RELAYS, RELAYS.read_text())
     for package in PACKAGES:
-        assert [relay for relay in load_mapping(package) if relay not in known] == []
+        assert [relay for relay in load_mapping(package, None, PACKAGES) if relay not in known] == []
     assert mapping.FILE.exists()
 
 

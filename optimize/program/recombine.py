@@ -12,6 +12,7 @@ from optimize.money import HOUR_S
 from optimize.money.contracts import slice_usd
 from optimize.program.answer import Parts
 from optimize.program.hours import in_order
+from optimize.program.month import Month
 from optimize.program.routes import PoolRoute
 from optimize.records import Floats, Ints, ProgramInput
 
@@ -61,6 +62,30 @@ def cheapest(menu: Menu, usd_per_request: float) -> Ints:
             for t, k in _around(usd, menu.starts, ring):
                 choice[t] = k
     return choice
+
+
+def beside_month(problem: ProgramInput, routes: tuple[PoolRoute, ...], month: Month, given: Parts, other: Parts) -> Parts:
+    """The hours of `other` that need no more than what `month` has bought; `given` where they need more, or where nobody can tell.
+
+    Nobody can tell under a reserve for outages (what others take over is not in a solution) and under caps of accounts.
+    """
+    told = not problem.relay_outage_reserve and not month.allotment
+    fits = np.full(len(problem.demand.slices), told)
+    for route in routes:
+        if not route.elastic:
+            fits &= other.hosts[route.index] <= month.base.get(route.index, 0)
+    for a, terms in enumerate(problem.relays):
+        if a in month.closed:
+            fits &= ~other.calls[a].any(axis=0)
+        elif terms.units is not None:
+            load = np.where(terms.eligible, terms.units.load, 0.0)
+            fits &= load @ (other.calls[a] * problem.demand.mean_rps) * problem.demand.peak_factor <= month.units.get(a, 0) + 1e-9
+    answer = given.copy()
+    for mine, theirs in zip(answer.hourly(), other.hourly(), strict=True):
+        mine[..., fits] = theirs[..., fits]
+    for p, n in month.base.items():
+        answer.hosts[p] = n
+    return answer
 
 
 def _around(usd: Floats, starts: Floats, ring: Ring) -> list[tuple[int, int]]:

@@ -16,7 +16,7 @@ from optimize.program.sheet import Column
 from optimize.program.solver import run
 from optimize.records import Floats, ProgramInput
 
-HOURLY = ("capacity", "linked", "outage", "units", "tier", "rpm", "tpm")  # families that write one row per hour; its name ends with the hour
+HOURLY = ("capacity", "linked", "outage", "units", "tier", "rpm", "tpm")  # families with a row per hour, whose name ends with the hour
 
 
 def prices_of(problem: ProgramInput, routes: tuple[PoolRoute, ...], penalty: float, budget_usd: float | None = None) -> MonthPrices:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from optimize.program.accounts import narrowed, widened
-from optimize.program.allotment import within_budget
 from optimize.program.answer import solution_of, unserved_requests
 from optimize.program.hours import Effort
 from optimize.program.month import joined
 from optimize.program.reach import beyond_reach, within_reach
 from optimize.program.routes import PoolRoute, penalty_usd, pool_routes, undominated
-from optimize.program.stages import Found, at_once, by_hour, in_two_stages, stage_one
+from optimize.program.stages import Found, at_once, by_hour
 from optimize.program.substitutes import with_fewer_hosts
+from optimize.program.within import in_stages
 from optimize.records import ProgramInput, ProgramSolution
 
 TINY = 24  # integers up to which the optimum itself costs no more than an answer inside the gap
@@ -55,14 +55,11 @@ def solve_wide(problem: ProgramInput, effort: Effort) -> ProgramSolution:
     elif integers(problem, routes) <= SMALL:
         solution = record(at_once(problem, routes, penalty, effort, None))
     else:
-        first = stage_one(problem, routes, penalty, effort, None)
-        if first[1].bound > budget:
-            return record(within_budget(problem, routes, penalty, effort, budget))  # nobody can serve all inside the budget
-        solution = record(in_two_stages(problem, routes, penalty, effort, first))
+        return record(in_stages(problem, routes, penalty, effort, budget))
     if solution.cost_usd <= problem.budget_usd * (1 + 1e-9):
         return solution
     small = integers(problem, routes) <= SMALL
-    return record((at_once if small else within_budget)(problem, routes, penalty, effort, budget))
+    return record((at_once if small else in_stages)(problem, routes, penalty, effort, budget))
 
 
 def integers(problem: ProgramInput, routes: tuple[PoolRoute, ...]) -> int:

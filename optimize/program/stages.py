@@ -5,11 +5,15 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
+import numpy as np
+
+from optimize.program.accounts import accounts
 from optimize.program.answer import Parts, no_parts, read, spent_usd, unserved_requests
 from optimize.program.build import build
-from optimize.program.hours import Effort, solve_hour, solve_hours
+from optimize.program.hours import Effort, running, solve_hour, solve_hours
 from optimize.program.model import Model, View
 from optimize.program.month import Month, MonthPrices, month_of
+from optimize.program.recombine import beside_month, cheapest, menu_of
 from optimize.program.routes import PoolRoute
 from optimize.program.shares import prices_of
 from optimize.program.solver import Outcome, run
@@ -17,6 +21,8 @@ from optimize.records import ProgramInput
 
 TRIALS = 12  # bases tried where the gap stays
 PATIENCE = 5  # of these in a row without a better one
+SAMPLE = 3  # every third hour says whether a base is worth the others
+FEW_HOURS = 12  # all are tried at once
 
 
 @dataclass(frozen=True)
@@ -93,30 +99,54 @@ def stage_one(
     return (month_of(model) if outcome.found else Month({})), outcome
 
 
-def in_two_stages(
-    problem: ProgramInput, routes: tuple[PoolRoute, ...], penalty: float, effort: Effort, first: tuple[Month, Outcome]
-) -> Found:
-    """What hours share from the relaxation (`first`), then each hour beside it.
+def start_of(
+    problem: ProgramInput, routes: tuple[PoolRoute, ...], penalty: float, effort: Effort, month: Month
+) -> tuple[MonthPrices | None, Tried]:
+    """Each hour beside the decisions of stage one, and the prices of the month where hours are blind without them."""
+    prices = prices_of(problem, routes, penalty) if payments_bind(problem, month) else None
+    return prices, beside(problem, routes, month, prices or MonthPrices(), penalty, effort)
 
-    If the gap stays, hours that share the prices of the month give a better bound and say which other bases to try.
+
+def in_two_stages(
+    problem: ProgramInput,
+    routes: tuple[PoolRoute, ...],
+    penalty: float,
+    effort: Effort,
+    first: Outcome,
+    prices: MonthPrices | None,
+    start: Tried,
+) -> Found:
+    """What hours share from the relaxation (outcome `first`), then each hour beside it (`start`).
+
+    If the gap stays, hours that share the prices of the month give a better bound and say which other bases to try; what they do
+    themselves takes part in the last choice between solutions of each hour.
     """
-    month, outcome = first
-    priced = hours_need_prices(problem, routes)
-    prices = prices_of(problem, routes, penalty) if priced else MonthPrices()
-    start = beside(problem, routes, month, prices, penalty, effort)
-    if start.usd - outcome.bound <= effort.gap * start.usd:
-        return Found(start.parts, outcome.bound, "in two stages")
-    prices = prices if priced else prices_of(problem, routes, penalty)
-    lower, wished = shared_bound(problem, routes, prices, penalty, effort)
-    bound = max(outcome.bound, lower)
-    best = descend(problem, routes, prices, penalty, effort, start, wished, bound / (1 - effort.gap))
+    if start.usd - first.bound <= effort.gap * start.usd:
+        return Found(start.parts, first.bound, "in two stages")
+    prices = prices_of(problem, routes, penalty) if prices is None else prices
+    shared = shared_bound(problem, routes, prices, penalty, effort)
+    bound = max(first.bound, shared.usd)
+    best = descend(problem, routes, prices, penalty, effort, start, shared.wished, bound / (1 - effort.gap))
+    best = put_together(problem, routes, penalty, best, [start.parts, shared.parts])
     return Found(best.parts, bound, "in two stages")
 
 
-def hours_need_prices(problem: ProgramInput, routes: tuple[PoolRoute, ...]) -> bool:
-    """Whether hours are blind without prices: starts and payments reach them in no other way."""
-    paid = any(terms.tiers or terms.committed_usd > 0 or terms.spend_cap_usd is not None for terms in problem.relays)
-    return paid or any(route.boot_usd > 0 for route in routes)
+def put_together(problem: ProgramInput, routes: tuple[PoolRoute, ...], penalty: float, best: Tried, others: list[Parts]) -> Tried:
+    """The best choice, hour by hour, between `best` and those hours of `others` that can stand beside its month."""
+    found = [best.parts, *(beside_month(problem, routes, best.month, best.parts, parts) for parts in others)]
+    menu = menu_of(problem, routes, found)
+    parts = menu.parts(cheapest(menu, penalty))
+    usd = spent_usd(problem, routes, parts) + penalty * unserved_requests(problem, parts)
+    return Tried(best.month, parts, usd) if usd < best.usd else best
+
+
+def payments_bind(problem: ProgramInput, month: Month) -> bool:
+    """Whether an hour beside `month` does not see what a call costs: accounts that pay a minimum or have a cap."""
+    return any(
+        account.cap_usd is not None
+        or max(usd for a, usd in zip(account.members, account.least_usd, strict=True) if a not in month.closed) > 0
+        for account in accounts(problem)
+    )
 
 
 def descend(
@@ -132,28 +162,55 @@ def descend(
     """The best of `start`, the base that the hours wish for, none, and neighbours: a host more, a host less, one exchanged for another.
 
     Only pools that some hour wishes for are added. Stops at `enough_usd`, after TRIALS bases, or after PATIENCE in a row that are no
-    better; each costs one solution of all hours, without proof: the bound does not come from here.
+    better; a base that a sample of the hours speaks against is not tried in the others. No proof: the bound does not come from here.
     """
     quick = replace(effort, prove=False)
+    fewest = {route.index: 1 + route.spare for route in routes}
     best, seen, vain = start, {held(start.month.base)}, 0
-    queue = [dict.fromkeys(wished, 0)]
-    counts = {p: round(n) for p, n in wished.items()}
-    for _ in range(TRIALS):
-        while held(counts) in seen:
-            if not queue:
-                queue = [each for each in neighbours(best.month.base, wished) if held(each) not in seen]
+    queue = [{p: runnable(round(n), fewest[p], round(n)) for p, n in wished.items()}, dict.fromkeys(wished, 0)]
+    for trial in range(TRIALS):
+        while not queue or held(queue[0]) in seen:
+            queue = queue[1:] or [each for each in neighbours(best.month.base, wished, fewest) if held(each) not in seen]
             if not queue:
                 return best
-            counts = queue.pop(0)
         if best.usd <= enough_usd or vain == PATIENCE:
             break
-        seen.add(held(counts))
-        tried = beside(problem, routes, replace(start.month, base=counts), prices, penalty, quick)
+        seen.add(held(queue[0]))
+        month = replace(start.month, base=queue.pop(0))
         vain += 1
-        if tried.usd < best.usd * (1 - 1e-9):
-            best, vain = tried, 0
-            queue = queue if len(seen) == 2 else []  # none at all is tried in any case; after that, neighbours of the better base
+        if promising(problem, routes, month, prices, penalty, quick, best):
+            tried = beside(problem, routes, month, prices, penalty, quick)
+            if tried.usd < best.usd * (1 - 1e-9):
+                best, vain = tried, 0
+                queue = queue if trial == 0 else []  # none at all is tried in any case; after that, neighbours of the better base
     return best
+
+
+def promising(
+    problem: ProgramInput, routes: tuple[PoolRoute, ...], month: Month, prices: MonthPrices, penalty: float, effort: Effort, best: Tried
+) -> bool:
+    """Whether every third hour, by volume, speaks for the base of `month` rather than that of `best`; yes where hours are few.
+
+    An estimate: each of these hours beside its neighbours in `best`, their difference taken for that of all hours.
+    """
+    demand, boot = problem.demand, problem.boot
+    chosen = np.argsort(demand.mean_rps.sum(axis=0), kind="stable")[1::SAMPLE]
+    if len(demand.slices) < FEW_HOURS:
+        return True
+    parts = best.parts.copy()
+    for t in map(int, chosen):
+        before = None if boot is None else running(best.parts, routes, boot.previous[t])
+        trial = month.parts(problem)
+        solve_hour(problem, routes, month.view(routes, prices, t, None, before), penalty, effort, trial)
+        for mine, theirs in zip(parts.hourly(), trial.hourly(), strict=True):
+            mine[..., t] = theirs[..., t]
+    menu = menu_of(problem, routes, [best.parts, parts])
+    usd = menu.usd + penalty * menu.lack
+    if menu.starts is not None:
+        usd = usd + menu.starts[:, 0, :].T
+    more = float((usd[1] - usd[0])[chosen].sum()) * float(demand.weight_h.sum() / demand.weight_h[chosen].sum())
+    paid = [spent_usd(problem, routes, each.parts(problem)) for each in (best.month, month)]
+    return more + paid[1] - paid[0] < 0
 
 
 def held(counts: dict[int, int]) -> frozenset[tuple[int, int]]:
@@ -161,14 +218,25 @@ def held(counts: dict[int, int]) -> frozenset[tuple[int, int]]:
     return frozenset((p, n) for p, n in counts.items() if n > 0)
 
 
-def neighbours(counts: dict[int, int], wished: dict[int, float]) -> list[dict[int, int]]:
+def runnable(count: int, fewest: int, step: int) -> int:
+    """`count`, or where too few hosts to run at all remain: none after a step down, the fewest after a step up.
+
+    >>> runnable(1, 2, 1), runnable(1, 2, -1), runnable(3, 2, -1), runnable(-1, 1, -1)
+    (2, 0, 3, 0)
+    """
+    if count >= fewest:
+        return count
+    return fewest if step > 0 and count > 0 else 0
+
+
+def neighbours(counts: dict[int, int], wished: dict[int, float], fewest: dict[int, int]) -> list[dict[int, int]]:
     """Bases one step away, steps towards the wish first."""
     order = sorted(wished, key=lambda p: (-wished[p], p))
     bought = [p for p in order if counts.get(p, 0) > 0]
     wanted = [p for p in order if wished[p] > 0]
     steps = [{p: 1} for p in wanted] + [{p: -1} for p in bought] + [{p: -1, q: 1} for p in bought for q in wanted if p != q]
     steps.sort(key=lambda step: sum(abs(counts.get(p, 0) + n - wished[p]) - abs(counts.get(p, 0) - wished[p]) for p, n in step.items()))
-    return [{p: counts.get(p, 0) + step.get(p, 0) for p in wished} for step in steps]
+    return [{p: runnable(counts.get(p, 0) + step.get(p, 0), fewest[p], step.get(p, 0)) for p in wished} for step in steps]
 
 
 def beside(
@@ -180,10 +248,17 @@ def beside(
     return Tried(month, parts, usd)
 
 
-def shared_bound(
-    problem: ProgramInput, routes: tuple[PoolRoute, ...], prices: MonthPrices, penalty: float, effort: Effort
-) -> tuple[float, dict[int, float]]:
-    """A lower bound in which elastic hosts are whole, and the base hosts that its hours wish for on average.
+@dataclass(frozen=True)
+class Shared:
+    """A lower bound on cost plus penalty, the hours behind it, and the base hosts that they wish for on average."""
+
+    usd: float
+    parts: Parts
+    wished: dict[int, float]
+
+
+def shared_bound(problem: ProgramInput, routes: tuple[PoolRoute, ...], prices: MonthPrices, penalty: float, effort: Effort) -> Shared:
+    """A lower bound in which elastic hosts are whole.
 
     Lagrangian relaxation of the rows that join hours: every hour buys its own base hosts, units and tiers at its share of their
     monthly price, and pays `prices` in place of the rows of starts and payments. The bound holds for any such prices.
@@ -194,4 +269,4 @@ def shared_bound(
         total.append(bound)
     weight_h = problem.demand.weight_h
     wished = {p: float(parts.hosts[p] @ weight_h / weight_h.sum()) for p in prices.base_usd}
-    return math.fsum(total), wished
+    return Shared(math.fsum(total), parts, wished)

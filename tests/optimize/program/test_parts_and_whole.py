@@ -88,7 +88,7 @@ def test_allotments_of_a_binding_budget_are_near_the_whole(seed: int, monthly: b
     given = replace(given, budget_usd=0.8 * solve(given, gap=GAP).cost_usd)
     monkeypatch.setattr(solve_module, "SMALL", -1)
     answer = solve(given, gap=GAP)
-    assert "allotments" in answer.solver and answer.status == "infeasible"
+    assert "within a budget" in answer.solver and answer.status == "infeasible"
     assert violations(given, answer) == []
     penalty = penalty_usd(given, pool_routes(given))
     lack = float((answer.unserved @ given.demand.weight_h).sum()) * 3600

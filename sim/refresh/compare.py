@@ -88,6 +88,20 @@ def _decimal(value: float | None) -> Decimal | None:
     return None if value is None else Decimal(str(value)).normalize()
 
 
+def _off_peak(relay: Relay, entry: Entry) -> list[str]:
+    """Hours that the row and the package do not see alike; the row's prices are those of the dearest."""
+    own, theirs = relay.off_peak, entry.off_peak
+    if theirs is None:
+        return [] if own is None else ["the package has no cheaper hours; the row's off_peak is kept"]
+    if own is None:
+        return [f"the dearest hour is taken; the cheapest costs {theirs:.0%} of it, and the row has no off_peak"]
+    return (
+        []
+        if abs(own.factor - float(theirs)) < 0.005
+        else [f"off-peak hours cost {theirs:.0%} by the package; the row says {own.factor:.0%}"]
+    )
+
+
 def _doubts(relay: Relay, entry: Entry, on: date, changed: bool) -> list[str]:
     """What else a reviewer of the row should know."""
     words = []
@@ -101,8 +115,7 @@ def _doubts(relay: Relay, entry: Entry, on: date, changed: bool) -> list[str]:
         words.append(f"retires {entry.retires_on} by the package; the row says {relay.retires_on or 'nothing'}")
     if relay.next_price_on and relay.next_price_on > on.isoformat() and entry.next_on is None:
         words.append(f"the package announces no price of {relay.next_price_on}; the row's is kept")
-    if changed and entry.follows_hour:
-        words.append("the price follows the hour of the day; the dearest hour is taken")
+    words += _off_peak(relay, entry)
     if changed and relay.note:
         words.append(f'its note stays, read it again: "{relay.note}"')
     return words

@@ -38,20 +38,20 @@ def load(on: date) -> Package:
 
 def entry_of(model: Any, on: date) -> Entry:
     """Prices of `model` on that day (UTC); where they follow the hour, those of its dearest half hour."""
-    prices, follows_hour = dearest(model, on)
+    prices, off_peak = dearest(model, on)
     following = announced(model, on, prices)
     return Entry(
         prices=prices | batch_of(model, on),
         next_on=following,
         next_prices=dearest(model, following)[0] if following else {},
-        follows_hour=follows_hour,
+        off_peak=off_peak,
         tiers=tiers_of(model, on),
         retires_on="soon" if model.deprecated else "",
     )
 
 
-def dearest(model: Any, on: date) -> tuple[dict[str, Decimal], bool]:
-    """(prices of the dearest half hour of a day, whether half hours differ); dearest by output, then by input."""
+def dearest(model: Any, on: date) -> tuple[dict[str, Decimal], Decimal | None]:
+    """(prices of the dearest half hour of a day, output price of the cheapest to theirs); dearest by output, then by input."""
     midnight = datetime.combine(on, time(), UTC)
     seen: list[dict[str, Decimal]] = []
     for step in HALF_HOURS:
@@ -59,7 +59,9 @@ def dearest(model: Any, on: date) -> tuple[dict[str, Decimal], bool]:
         if prices not in seen:
             seen.append(prices)
     order = ("usd_per_mtok_output", "usd_per_mtok_input")
-    return max(seen, key=lambda each: tuple(each.get(key, Decimal(0)) for key in order)), len(seen) > 1
+    seen.sort(key=lambda each: tuple(each.get(key, Decimal(0)) for key in order))
+    low, high = (each.get(order[0], Decimal(0)) for each in (seen[0], seen[-1]))
+    return seen[-1], low / high if len(seen) > 1 and high else None
 
 
 def announced(model: Any, on: date, today: dict[str, Decimal]) -> date | None:

@@ -22,7 +22,7 @@ ANNOUNCED = ("next_price_on", "next_usd_per_mtok_input", "next_usd_per_mtok_outp
 class Entry:
     """Prices of one endpoint on one day, by the names of PRICES; what the package does not state is absent.
 
-    follows_hour     the price depends on the hour of the day; these are the dearest
+    off_peak         the price depends on the hour of the day, `prices` are the dearest: what the cheapest hour costs of them; else None
     tiers            (tokens, prices) of requests whose prompt is longer than that, rising
     retires_on       ISO date; "soon" where the package says deprecated and no date
     """
@@ -30,7 +30,7 @@ class Entry:
     prices: dict[str, Decimal]
     next_on: date | None = None
     next_prices: dict[str, Decimal] = field(default_factory=dict)
-    follows_hour: bool = False
+    off_peak: Decimal | None = None
     tiers: tuple[tuple[int, dict[str, Decimal]], ...] = ()
     retires_on: str = ""
 

@@ -167,7 +167,12 @@ def test_nothing_is_written_unless_asked_and_then_the_whole_file(place: Path) ->
 def test_the_dearest_hour_of_the_day_is_taken_and_said(place: Path) -> None:
     found = refreshed(place, accept=True)
     (night,) = [each for each in found.changed if each.relay == "maker.night"]
-    assert any("dearest hour" in notice for notice in night.notices)
+    assert night.notices == ("the dearest hour is taken; the cheapest costs 50% of it, and the row has no off_peak",)
+    prices = f"usd_per_mtok_input: 0.28, usd_per_mtok_output: 0.6, {NONE}"
+    for factor, said in (("0.5", ""), ("0.4", "off-peak hours cost 50% by the package; the row says 40%")):
+        more = f'off_peak: {{factor: {factor}, hours_utc: ["04:00-01:00"]}}, '
+        same = refreshed(place, text=row("night", more, prices), mapped=only("night"))
+        assert same.confirmed == ("a.b",) and [notice for notice in same.notices if "off-peak" in notice] == [f"a.b: {said}"] * bool(said)
 
 
 def test_long_prompts_move_inside_their_rows(place: Path) -> None:

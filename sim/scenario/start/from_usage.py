@@ -121,8 +121,7 @@ def _traffic(answers: Answers, usage: Usage, requests: float, gaps: list[Gap]) -
     why = f"{parts.GIVEN}, users on a weekday" if answers.users else f"the export's requests at {per_user:g} a user and day"
     peak, peak_gap = parts.usual("peak_minute_factor", "traffic.peak_minute_factor")
     gaps.append(peak_gap)
-    dated = hours is not None and usage.first_start_s >= EPOCH
-    clock = {} if not dated else {"utc_offset_h": Value("0", "the export's times are UTC; prices of the hour are counted on")}
+    clock = {} if hours is None else {"utc_offset_h": Value("0", "the export's times are UTC; prices of the hour are counted on")}
     return {
         "daily_active_users": Value(parts.plain(users), why, filled=not answers.users),
         "conversations_per_user": Value(f"{weekday / users / turns:.7g}", "so that users x conversations x turns is the export's volume"),

@@ -3,6 +3,7 @@
     python -m benchmarks.whatif speedup scenarios/two_offers.yaml --vary traffic.rate_rps=5:80:log12
     python -m benchmarks.whatif speedup scenarios/million_dau.yaml --full --out results/grid60      # the 60-point grid
     python -m benchmarks.whatif growth scenarios/million_dau.yaml --users 1e4,3e4,1e5
+    python -m benchmarks.whatif tornado scenarios/million_dau.yaml --out results/tornado            # as the table of the docs
 
 Every run starts with empty caches. `speedup` runs the same points in one process and in --jobs. Wall times mean something only on an
 idle machine. `speedup_by_cpu` holds on a busy one too: CPU seconds of one process over those of the parent and its busiest worker; it
@@ -30,6 +31,7 @@ from optimize.whatif.grid import grid
 from optimize.whatif.records import Outcome, Point
 from optimize.whatif.run import Where
 from optimize.whatif.task import program
+from optimize.whatif.tornado import one_at_a_time
 from optimize.whatif.vary import parse_axes
 
 FULL = ("traffic.daily_active_users=1e5:3e6:log10", "budget.per_month=5k,10k,20k,50k,100k,200k")  # 60 points
@@ -143,9 +145,28 @@ def growth(options: argparse.Namespace) -> None:
         print(json.dumps({"users": float(users), "cpu_s": run["most_s"], "peak_mb": run["peak_mb"], **said}), flush=True)
 
 
+def tornado(options: argparse.Namespace) -> None:
+    """One input at a time, as a Markdown table."""
+    question = Question(options.scenario, tuple(options.set or ()))
+    where = Where(options.jobs, out=options.out, tell=lambda text: print(text, file=sys.stderr, flush=True))
+    answer = one_at_a_time(question, options.vary, where)
+    names = [column.name for column in answer.tables[0].columns]
+    shown = ("input", "low", "high", "low_per_month", "high_per_month", "span", "low_answer", "high_answer", "note")
+    print(f"as it is: {answer.facts.get('base_per_month')}, {answer.facts.get('base_answer')}; unfinished points: {answer.unfinished}")
+    print("| " + " | ".join(shown) + " |\n|" + "---|" * len(shown))
+    for row in answer.tables[0].rows:
+        cells = [row[names.index(name)] for name in shown]
+        print("| " + " | ".join(f"{cell:,.6g}" if isinstance(cell, float) and cell < 100 else spoken(cell) for cell in cells) + " |")
+
+
+def spoken(cell: object) -> str:
+    """A cell of a table of the docs: money without cents."""
+    return f"{cell:,.0f}" if isinstance(cell, float) else str("" if cell is None else cell)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("what", choices=("speedup", "growth"))
+    parser.add_argument("what", choices=tuple(WHAT))
     parser.add_argument("scenario", type=Path)
     parser.add_argument("--vary", action="append", default=[])
     parser.add_argument("--set", action="append")
@@ -154,8 +175,10 @@ def main() -> None:
     parser.add_argument("--full", action="store_true", help="the 60-point grid")
     parser.add_argument("--out", type=Path, help="keep points and go on after a kill")
     options = parser.parse_args()
-    (speedup if options.what == "speedup" else growth)(options)
+    WHAT[options.what](options)
 
+
+WHAT = {"speedup": speedup, "growth": growth, "tornado": tornado}
 
 if __name__ == "__main__":
     main()

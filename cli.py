@@ -103,11 +103,13 @@ def simulate(
     from optimize.report.simulate import render_simulation, simulation_json
     from optimize.report.write import check_folder
     from optimize.whatfleet import simulate_fleet, write_log
+    from sim.engine.warm import announce
     from sim.scenario import load_scenario
 
     loaded = load_scenario(scenario, settings or (), seed)
     if out is not None:
         check_folder(out)
+    announce(tell)
     if stress or harden:
         from optimize.report.stress import render_stress, stress_json
         from optimize.report.stress_write import write_stress
@@ -188,9 +190,11 @@ def validate(
     from optimize.report.validation import render_validation
     from sim.calibration.validate import validate as replay
     from sim.catalog.loader import load_catalog
+    from sim.engine.warm import announce
     from sim.scenario.calibration_file import with_calibration
 
     catalog = load_catalog() if calibration is None else with_calibration(load_catalog(), calibration)
+    announce(tell)
     result = replay(points, catalog)
     if as_json:
         emit_json(result.as_json())
@@ -330,7 +334,9 @@ def calibrate(
     from sim.calibration.calibrate import write_calibration
     from sim.calibration.own_runs import Setup
     from sim.catalog.loader import load_catalog
+    from sim.engine.warm import announce
 
+    announce(tell)
     setup = Setup(gpu, model, weights, tensor_parallel, engine, max_num_seqs, max_num_batched_tokens, kv_blocks)
     found = fit_own(files, setup, load_catalog(), in_flight=concurrency)
     if out is not None:

@@ -25,18 +25,24 @@ def is_cached(function: Any) -> bool:
         return False
 
 
+def announce(tell: Callable[[str], None]) -> bool:
+    """Whether `tell` was told that the first simulation compiles the kernel: its machine code is not in the cache, or there is none."""
+    ready = is_cached(kernel.offer) and is_cached(kernel.stop)
+    if not ready:
+        tell("compiling the simulation kernel: about 15 s, once on this machine ...")
+    return not ready
+
+
 def warm_up(tell: Callable[[str], None]) -> float:
     """Seconds that it took to load or compile the kernel; `tell` hears of a compilation before and after it.
 
     Needed by nobody: the first simulation compiles too, in silence.
     """
-    start_s, cached = time.perf_counter(), is_cached(kernel.offer) and is_cached(kernel.stop)
-    if not cached:
-        tell("compiling the simulation kernel: about 15 s, once on this machine ...")
+    start_s, compiling = time.perf_counter(), announce(tell)
     for caching in (False, True):
         _serve_one(caching)
     taken_s = time.perf_counter() - start_s
-    if not cached:
+    if compiling:
         tell(f"compiled in {taken_s:.0f} s")
     return taken_s
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from sim.engine import warm
 from sim.engine.warm import warm_up
 
 CODE = "from sim.engine.warm import warm_up; warm_up(print)"
@@ -19,6 +20,14 @@ def test_a_kernel_that_is_loaded_is_silent_and_quick() -> None:
     warm_up(lambda text: None)
     told: list[str] = []
     assert warm_up(told.append) < 5 and told == []
+
+
+@pytest.mark.parametrize(("cached", "told"), [(True, 0), (False, 1)])
+def test_a_compilation_that_is_to_come_is_announced(cached: bool, told: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(warm, "is_cached", lambda function: cached)
+    said: list[str] = []
+    assert warm.announce(said.append) is not cached
+    assert len(said) == told
 
 
 @pytest.mark.slow

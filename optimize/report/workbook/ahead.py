@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from optimize.money import CLASSIFIER
@@ -12,7 +13,7 @@ from optimize.report.columns import Table
 from optimize.report.finance import Money
 from optimize.report.finance_columns import MONTHS
 from optimize.report.workbook.lines import CHARGES_SHEET, EXACT
-from optimize.report.workbook.pen import Pen, address, place, span
+from optimize.report.workbook.pen import LINE_HEIGHT, Pen, address, place, span
 
 CURVES = (  # column, name, colour, width of the line
     (4, "this plan", "#4C8DD6", 2.25),
@@ -40,15 +41,19 @@ def write_months(pen: Pen, money: Money) -> None:
 
     Routing of a month that was planned anew is a figure of this run; hosts that today's plan does not have stand at today's price.
     """
-    sheet, months = pen.sheet("Months", (10, 9, 16, *[15] * 9, 12, *[22] * len(money.plan.program.pools))), money.horizon.months
+    sheet, months = (
+        pen.sheet("Months", (10, 9, 16, *[15] * (len(MONTHS) - 3), 14, *[24] * (len(money.plan.program.pools) + 1))),
+        money.horizon.months,
+    )
     pen.heads(sheet, 0, MONTHS)
+    sheet.set_row(0, 4 * LINE_HEIGHT)  # names of pools beside the table
     pools, options = host_prices(money), money.plan.program.pools
     used = [p for p, terms in enumerate(options) if terms.option.id in pools]
     side = len(MONTHS) + 1  # host-hours of each pool stand to the right of the table
-    sheet.write_string(0, side - 1, "relay volume, times today's", pen.formats["head"])
-    sheet.write_string(0, side + len(used), "other hosts and starts, USD at today's prices", pen.formats["head"])
+    sheet.write_string(0, side - 1, "relay volume, times today's", pen.formats["head_right"])
+    sheet.write_string(0, side + len(used), "other hosts and starts, USD at today's prices", pen.formats["head_right"])
     for k, p in enumerate(used):
-        sheet.write_string(0, side + k, f"host-hours {options[p].option.id}", pen.formats["head"])
+        sheet.write_string(0, side + k, f"host-hours {options[p].option.id}", pen.formats["head_right"])
     rest = _rest(money)
     for m, month in enumerate(months):
         r = m + 1
@@ -196,7 +201,8 @@ def write_sensitivity(pen: Pen, money: Money, table: Table) -> None:
     least = min((_number(row[2]) for row in table.rows), default=0.0)
     chart.set_title({"name": f"Cost of a month with one input changed down and up, {pen.currency}"})
     chart.set_y_axis({"reverse": True, "label_position": "low"})
-    chart.set_x_axis({"min": round(0.95 * least, -2), "num_format": "#,##0"})
+    unit = 10.0 ** math.floor(math.log10(least)) / 10 if least >= 10 else 1.0
+    chart.set_x_axis({"min": unit * math.floor(0.95 * least / unit), "num_format": "#,##0"})
     chart.set_legend({"none": True})
     chart.set_size({"width": 1000, "height": 140 + 36 * len(table.rows)})
     sheet.insert_chart(end + 3, 0, chart)

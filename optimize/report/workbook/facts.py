@@ -18,6 +18,8 @@ from optimize.unitcosts import unit_costs
 
 BILLED, EFFECTIVE, CONTRACTED = 5, 6, 8  # columns of FOCUS that are the charge
 WORDS = 90  # characters on a line of the summary
+NOTE = 120  # and of a note
+TARGET = 22  # and of the name of a pool or relay over its column
 COLOURS = ("#4C8DD6", "#E08A3C", "#3DA37A", "#C65D9E", "#A8912F", "#7C6FD0", "#5AA9B8")
 
 
@@ -59,7 +61,7 @@ def write_units(pen: Pen, money: Money) -> None:
     """Money rows are the live bill over a quantity of this run."""
     sheet = pen.sheet("Unit economics", (66, 18, 30, 70, 18))
     heads = ("what one is asked", "value", "unit", "how", "quantity")
-    pen.titles(sheet, 0, heads)
+    pen.titles(sheet, 0, heads, (1, 4))
     cells = {c.line: place(CHARGES_SHEET, r, MONTH - 3) for r, c in enumerate(money.charges, start=1) if c.item == "host-hour"}
     for r, unit in enumerate(unit_costs(money.plan, sum(charge.usd for charge in money.charges)), start=1):
         sheet.write_string(r, 0, unit.name)
@@ -83,17 +85,18 @@ def write_hours(pen: Pen, money: Money) -> None:
     names = [plan.program.pools[p].option.id for p in pools]
     columns = ["hour", "hours a month", "demand, requests/s", *(f"replicas {name}" for name in names)]
     columns += [f"requests/s {name}" for name in names] + [f"requests/s {plan.program.relays[a].relay.id}" for a in relays]
-    sheet = pen.sheet("Fleet by hour", (14, 10, 12, *[26] * (len(columns) - 3)))
-    pen.titles(sheet, 0, columns)
+    sheet = pen.sheet("Fleet by hour", (14, 10, 12, *[TARGET] * (len(columns) - 3)))
+    pen.titles(sheet, 0, columns, range(1, len(columns)), TARGET)
     for t, hour in enumerate(plan.demand.slices):
         values: list[Value] = [hour, float(plan.demand.weight_h[t]), float(plan.demand.mean_rps[:, t].sum())]
         values += [int(plan.solution.hosts[p, t]) * plan.program.pools[p].option.replicas_per_host for p in pools]
         values += [float(plan.solution.pool_flow[p, :, t].sum()) for p in pools]
         values += [float(plan.solution.relay_flow[a, :, t].sum()) for a in relays]
         for c, value in enumerate(values):
-            pen.write(sheet, t + 1, c, value, "number" if c else "")
+            pen.write(sheet, t + 1, c, value, "requests/s" if c and isinstance(value, float) else "hosts" if c else "")
     sheet.freeze_panes(1, 1)
     last = len(plan.demand.slices)
+    sheet.set_h_pagebreaks([last + 2])  # pictures on a sheet of their own
     flows = range(3 + len(pools), len(columns))
     if flows:
         _areas(pen, sheet, last, flows, columns, "area", "Requests/s by target", 0)
@@ -128,12 +131,13 @@ def write_focus(pen: Pen, money: Money, table: Table) -> None:
 
 def write_notes(pen: Pen, money: Money) -> None:
     """What the plan assumes, warns of and is bound by."""
-    sheet, plan = pen.sheet("Notes", (16, 130)), money.plan
+    sheet, plan = pen.sheet("Notes", (16, NOTE + 10)), money.plan
     lines = [("assumption", text) for text in plan.assumptions] + [("warning", text) for text in plan.warnings]
     lines += [("binds", text) for text in plan.binding] + [("horizon", text) for text in money.horizon.notes]
     for r, (kind, text) in enumerate(lines):
-        sheet.write_string(r, 0, kind)
+        sheet.write_string(r, 0, kind, pen.formats["wrap"])
         sheet.write_string(r, 1, text, pen.formats["wrap"])
+        sheet.set_row(r, LINE_HEIGHT * max(1, math.ceil(len(text) / NOTE)))
 
 
 def write_manifest(pen: Pen, manifest: Mapping[str, Any]) -> None:

@@ -16,7 +16,7 @@ RE_RUN = ("growth_per_month", "token_growth_per_month", "horizon_months")
 
 def write_inputs(pen: Pen, money: Money) -> None:
     """Prices first, then the exchange rate, the horizon and own hosts; yellow cells may be changed."""
-    sheet = pen.sheet(SHEET, (58, 14, 18, 10, 10, 58, 50, 12, 40))
+    sheet = pen.sheet(SHEET, (58, 14, 24, 10, 10, 76, 66, 12, 46))
     sheet.write_string(0, 0, "Assumptions", pen.formats["title"])
     words = "Change a yellow cell: every total follows. An empty yellow cell is open, not zero. Grey figures need a new run."
     sheet.write_string(1, 0, words, pen.formats["dim"])
@@ -29,7 +29,7 @@ def write_inputs(pen: Pen, money: Money) -> None:
 
 
 def _heads(pen: Pen, sheet: Any, r: int, title: str) -> int:
-    pen.titles(sheet, r, (title, *HEADS[1:]))
+    pen.titles(sheet, r, (title, *HEADS[1:]), (1, 3, 4))
     sheet.set_row(r, LINE_HEIGHT)
     return r + 1
 

@@ -29,7 +29,7 @@ def write_charges(pen: Pen, money: Money) -> None:
     sheet = pen.sheet(CHARGES_SHEET, (46, 8, 34, 16, 18, 15, 14, 18, 14, 10, 16))
     heads = [column.name.replace("_", " ") for column in CHARGES[:7]]
     heads += [f"exact, {pen.currency}", "cents below", "remainder", f"to the cent, {pen.currency}"]
-    pen.titles(sheet, 0, heads)
+    pen.titles(sheet, 0, heads, (4, *range(6, len(heads))))
     for r, charge in enumerate(money.charges, start=1):
         for c, value in enumerate((charge.line, charge.kind, charge.source, charge.item)):
             sheet.write_string(r, c, value)
@@ -68,7 +68,7 @@ def write_lines(pen: Pen, money: Money) -> None:
     sheet = pen.sheet(SHEET, (52, 8, 16, 12, 12, 18, 10, 44))
     bill, lines, rows = money.bill, money.plan.lines, rows_of(money)
     heads = ("line", "kind", f"exact, {bill.currency}", "cents below", "remainder", f"a month, {bill.currency}", "share", "how")
-    pen.titles(sheet, 0, heads)
+    pen.titles(sheet, 0, heads, range(LINE_EXACT, LINE_DETAIL))
     last = len(lines)
     total = address(last + 1, LINE_MONTH)
     up = f"(ROUND(SUM({span(LINE_EXACT, 1, last)})*100,0)-SUM({span(LINE_FLOOR, 1, last)}))"

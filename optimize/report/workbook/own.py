@@ -52,7 +52,7 @@ def _block(pen: Pen, sheet: Any, money: Money, row: OwnOrRent, r: int) -> int:
     cells = {"hosts": address(top, 1), "load": address(top + 1, 1), "purchase": address(top + 3, 1)}
     for k, (label, text) in enumerate(formulas):
         sheet.write_string(top + 3 + k, 0, f"{label}, {pen.currency}")
-        pen.formula(sheet, top + 3 + k, 1, text.format(**cells), values[label])
+        pen.formula(sheet, top + 3 + k, 1, text.format(**cells), values[label], "money_right")
     last = top + 3 + len(formulas)
     sheet.write_string(last, 0, f"own hosts a month, known parts, {pen.currency}", pen.formats["bold"])
     known = f"=SUM({address(top + 4, 1)}:{address(last - 2, 1)})"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,7 +13,12 @@ from xlsxwriter.utility import xl_col_to_name
 from optimize.report.columns import Column, Table, Value
 
 MONEY, RATE, SHARE = "#,##0.00", "#,##0.0000##", "0.0%"
-FORMATS = {"money": MONEY, "USD": RATE, "share": SHARE, "s": "0.0000", "requests": "#,##0", "tokens": "#,##0", "h": "#,##0.0"}
+WHOLE = "#,##0"
+FORMATS = {
+    **{"money": MONEY, "USD": RATE, "share": SHARE, "s": "0.0000", "h": "#,##0.0", "months": "#,##0.0", "requests/s": "#,##0.00"},
+    **dict.fromkeys(("requests", "tokens", "requests/min", "tokens/min", "users/day", "hosts", "replicas"), WHOLE),
+    "plain": "#,##0.####",
+}
 TEXT_STYLES = ("bold", "dim", "wrap", "title", "head")
 WIDEST = 60
 HEAD_HEIGHT, LINE_HEIGHT = 33, 15  # points
@@ -32,12 +37,20 @@ class Pen:
     def __post_init__(self) -> None:
         add = self.book.add_format
         self.formats = {name: add({"num_format": code}) for name, code in FORMATS.items()}
-        self.formats |= {"head": add({"bold": True, "bottom": 1, "text_wrap": True, "valign": "top"}), "bold": add({"bold": True})}
+        head = {"bold": True, "bottom": 1, "text_wrap": True, "valign": "bottom"}
+        self.formats |= {
+            "head": add(head),
+            "head_right": add({**head, "align": "right"}),
+            "head_text": add({**head, "indent": 1}),
+            "bold": add({"bold": True, "valign": "top"}),
+        }
         self.formats |= {"title": add({"bold": True, "font_size": 14}), "dim": add({"italic": True, "font_color": "#5D6878"})}
         self.formats |= {"total": add({"bold": True, "top": 1, "num_format": MONEY}), "big": add({"bold": True, "num_format": MONEY})}
         self.formats |= {
             "wrap": add({"text_wrap": True, "valign": "top"}),
             "text": add({"indent": 1}),
+            "right": add({"align": "right"}),
+            "money_right": add({"align": "right", "num_format": MONEY}),
             "number": add({"num_format": "#,##0.######"}),
         }
         self.formats |= {"input": add({"bg_color": "#FFF6D6", "font_color": "#1F4E9E", "num_format": "#,##0.######", "border": 1})}
@@ -73,9 +86,9 @@ class Pen:
             sheet.write_string(r, c, "yes" if value else "no", self.formats["text"])
         elif isinstance(value, int | float):
             if math.isfinite(value):
-                sheet.write_number(r, c, value, self.formats.get(unit))
+                sheet.write_number(r, c, value, self.formats.get(unit, self.formats["plain"]))
             else:
-                sheet.write_string(r, c, "never")
+                sheet.write_string(r, c, "never", self.formats["right"])
         else:
             sheet.write_string(r, c, value, self.formats[unit if unit in TEXT_STYLES else "text"])
 
@@ -91,19 +104,21 @@ class Pen:
         sheet.write_formula(r, c, text, self.formats.get(unit), value)
 
     def heads(self, sheet: Any, r: int, columns: Sequence[Column]) -> None:
-        """Headers; what a column means stands in its note."""
+        """Headers, over numbers at their side; what a column means stands in its note."""
         sheet.set_row(r, HEAD_HEIGHT)
         for c, column in enumerate(columns):
-            unit = {"money": self.currency, "share": "", "s": "s"}.get(column.unit, column.unit)
+            unit = {"share": ""}.get(column.unit, column.unit).replace("money", self.currency)
             name = column.name.replace("_", " ")
-            sheet.write_string(r, c, f"{name}, {unit}" if unit and unit not in name else name, self.formats["head"])
+            style = self.formats["head_right" if column.dtype in ("int", "float") else "head_text"]
+            sheet.write_string(r, c, f"{name}, {unit}" if unit and unit not in name else name, style)
             sheet.write_comment(r, c, column.meaning, {"x_scale": 2})
 
-    def titles(self, sheet: Any, r: int, names: Sequence[str]) -> None:
-        """Headers in words."""
-        sheet.set_row(r, HEAD_HEIGHT)
+    def titles(self, sheet: Any, r: int, names: Sequence[str], numbers: Collection[int] = (), width: int = 0) -> None:
+        """Headers in words, over `numbers` at their side; `width` of the columns in characters, where long names must wrap."""
+        lines = max(math.ceil(len(name) / width) for name in names) if width else 0
+        sheet.set_row(r, max(HEAD_HEIGHT, LINE_HEIGHT * (lines + 1)))
         for c, name in enumerate(names):
-            sheet.write_string(r, c, name, self.formats["head"])
+            sheet.write_string(r, c, name, self.formats["head_right" if c in numbers else "head_text" if c else "head"])
 
     def table(self, sheet: Any, table: Table, top: int = 0) -> int:
         """All rows under their headers from row `top` on, columns as wide as they need; the row after the last."""
@@ -111,7 +126,7 @@ class Pen:
         for c, column in enumerate(table.columns):
             values = [row[c] for row in table.rows]
             shown = [len(shown_text(value)) + 2 for value in values]
-            sheet.set_column(c, c, min(WIDEST, max([10, min(len(column.name) + 6, 18), *shown])))
+            sheet.set_column(c, c, min(WIDEST, max([11, min(len(column.name) + 7, 20), *shown])))
             for r, value in enumerate(values, start=top + 1):
                 self.write(sheet, r, c, value, column.unit)
         if table.rows:

@@ -34,6 +34,7 @@ from optimize.verify import untested, verification
 from sim.engine.deployment import StepCost
 from sim.engine.step_cost import step_cost
 from sim.engine.warm import warm_up
+from sim.plural import counted
 from sim.scenario.records import Scenario
 from sim.traffic import demand as demand_of
 
@@ -71,7 +72,7 @@ def optimize(
     )
     check_playable(demand, needed=lambda: fluid_bound(market) <= market.budget_usd)  # else no plan comes to its proof
     warm_up(tell)
-    tell(f"{len(options)} pools and {len(market.relays)} relays are candidates")
+    tell(f"{counted(len(options), 'pool')} and {counted(len(market.relays), 'relay')} are candidates")
     market, settled = settle_routed(market)
     evidence: list[HourEvidence] = []
     status = "infeasible"

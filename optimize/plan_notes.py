@@ -11,6 +11,7 @@ from optimize.relay_facts import claim_flags, dated_warnings
 from optimize.search import Market, Settled
 from optimize.verify import verification
 from sim.catalog.records import Catalog
+from sim.plural import counted
 from sim.scenario.records import LogTraffic, Scenario
 
 ASSUMPTIONS = (
@@ -29,15 +30,14 @@ def hours_left_out(settled: Settled) -> list[str]:
     for c, name in enumerate(settled.problem.class_names):
         where = [demand.slices[t] for t in np.flatnonzero(left[c] > 1e-6 * np.maximum(demand.mean_rps[c], 1e-12))]
         if where:
-            words.append(f"{name} misses in {len(where)} hours: {', '.join(where[:6])}{' ...' if len(where) > 6 else ''}")
+            words.append(f"{name} misses in {counted(len(where), 'hour')}: {', '.join(where[:6])}{' ...' if len(where) > 6 else ''}")
     return words
 
 
 def effort(market: Market, evidence: list[HourEvidence]) -> str:
     """What was simulated for the plan, and how closely attainments are known: half of the widest 95 % interval."""
-    known = (
-        f"{market.measured} pools measured on {market.requests_simulated:,} requests, attainment +/- {100 * market.half_width:.2f} points"
-    )
+    room = f"attainment +/- {100 * market.half_width:.2f} points"
+    known = f"{counted(market.measured, 'pool')} measured on {market.requests_simulated:,} requests, {room}"
     if not evidence:
         return f"{known}; nothing simulated in verification"
     widest = max((half_width(v) for v in verification(evidence, HOLD_OUT_SEEDS).verdicts), default=0.0)

@@ -11,6 +11,7 @@ from optimize.price_evidence import Evidence, contract_evidence, contract_warnin
 from optimize.relay_facts import SAME, claim_flags, dated_warnings, official, quote_flags
 from sim.catalog.price_terms import LongPrompt
 from sim.catalog.records import Catalog, Offer, Relay, Source
+from sim.plural import counted
 from sim.scenario.records import Scenario
 
 STALE_DAYS = 90
@@ -238,5 +239,6 @@ def stale_warnings(prices: Sequence[Price]) -> list[str]:
         if price.used and price.age_days is not None and price.age_days > STALE_DAYS and dated and not price.agreed:
             old[price.name] = (price.age_days, price.source.date)
     return [
-        f"{name}: its price is of {day}, {days} days before the first month; ask again before signing" for name, (days, day) in old.items()
+        f"{name}: its price is of {day}, {counted(days, 'day')} before the first month; ask again before signing"
+        for name, (days, day) in old.items()
     ]

@@ -12,6 +12,7 @@ from typing import Any
 from optimize.manifest import COPIES, FINANCE_FILE, fingerprint, plan_bytes, read_manifest, software
 from optimize.saved_plan import read_plan
 from sim.errors import InputError
+from sim.plural import counted
 from sim.scenario import load_scenario
 from sim.scenario.records import Scenario
 
@@ -37,7 +38,7 @@ class Rerun:
         lines = [f"changed since: {text}" for text in self.changed_inputs]
         if self.identical:
             return "\n".join([*lines, "identical: the plan made again has the same bytes"]) + "\n"
-        lines.append(f"different: {len(self.differences)} values of plan.json")
+        lines.append(f"different: {counted(len(self.differences), 'value')} of plan.json")
         lines += [f"  {key}: {before!r} -> {after!r}" for key, before, after in self.differences[:SHOWN]]
         more = len(self.differences) - SHOWN
         return "\n".join(lines + ([f"  and {more} more; --json has all"] if more > 0 else [])) + "\n"

@@ -19,6 +19,7 @@ from optimize.program.solve import solve
 from optimize.records import ProgramInput, ProgramSolution, RelayTerms, SloRow
 from optimize.store import CapacityStore
 from optimize.verify import hours_to_simulate, verify
+from sim.plural import counted
 from sim.scenario.records import Scenario
 from sim.traffic.columns import Demand
 
@@ -127,7 +128,8 @@ def settle_at(market: Market, restriction: Restriction, rounds: int, rough: bool
         probes = [(state, probe) for p, state in enumerate(pools) for probe in state.wanted(solution, p, safety, rough)]
         if not probes or k == rounds - 1:
             break
-        market.tell(f"{restriction.name}: measuring {len(probes)} pools on the simulator{' roughly' if rough else ''} (round {k + 1})")
+        asked = f"measuring {counted(len(probes), 'pool')} on the simulator{' roughly' if rough else ''}"
+        market.tell(f"{restriction.name}: {asked} (round {k + 1})")
         points = measure_all(market.scenario, [probe for _, probe in probes], market.store, market.jobs)
         for (state, probe), point in zip(probes, points, strict=True):
             state.points[(probe.replicas, probe.mix)] = point

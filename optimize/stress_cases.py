@@ -18,6 +18,7 @@ from sim.catalog.relay_records import Outages
 from sim.engine.deployment import PS
 from sim.fleet_records import Fleet, Pool, RelayEndpoint
 from sim.lifecycle_records import Change, Lifecycle, PoolRules
+from sim.plural import counted, plural
 from sim.scenario.records import Scenario
 from sim.traffic.columns import Demand
 
@@ -181,7 +182,8 @@ def _hosts_down(plan: Json, scenario: Scenario, demand: Demand) -> Iterator[Case
         life = Lifecycle(
             (PoolRules(k, fallback=_elsewhere(plan, scenario, fleet, k)),), (Change(BEGIN_PS, k, "fail", min(lost, pool.replicas)),)
         )
-        detail = f"{entry['pool']}: {min(lost, pool.replicas)} of {pool.replicas} replicas fail, not repaired in the hour"
+        gone = min(lost, pool.replicas)
+        detail = f"{entry['pool']}: {gone} of {counted(pool.replicas, 'replica')} {plural(gone, 'fails', 'fail')}, not repaired in the hour"
         yield Case(f"host down: {name}", detail, t, fleet, life, sudden=True)
 
 

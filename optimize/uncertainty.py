@@ -16,6 +16,7 @@ from optimize.uncertainty_records import Band, PoolError, Uncertainty
 from optimize.verify import hours_to_simulate, verify
 from sim.calibration.points import LOW_IN_FLIGHT, LOW_RATE_RPS, METRICS
 from sim.engine.deployment import PS, StepCost
+from sim.plural import counted
 
 BAND_HOURS = 2
 BAND_SEEDS = HOLD_OUT_SEEDS[:3]
@@ -92,7 +93,7 @@ def band(market: Market, settled: Settled, errors: Sequence[PoolError], name: st
     raised = {error.pool: error.step[which] for error in errors}
     costs = [None if s.cost is None else scaled(s.cost, 1 + raised.get(s.option.id, 0.0)) for s in settled.pools]
     hours = hours_to_simulate(settled.problem, settled.solution, limit=BAND_HOURS)
-    market.tell(f"simulating {len(hours)} hours with step costs raised by their {name} error")
+    market.tell(f"simulating {counted(len(hours), 'hour')} with step costs raised by their {name} error")
     evidence = verify(market.scenario, settled.problem, settled.solution, costs, BAND_SEEDS, market.jobs, hours, store=market.store)
     missed = [
         f"{settled.problem.class_names[v.row.class_index]} {v.row.metric} p{100 * v.row.quantile:g} at {v.hour}"

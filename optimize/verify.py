@@ -15,6 +15,7 @@ from optimize.plan_hour import Hour, HourSample, fleet_of, simulate_hour
 from optimize.records import ProgramInput, ProgramSolution, SloRow, SloVerdict, Verification
 from optimize.store import CapacityStore
 from sim.engine.deployment import StepCost
+from sim.plural import counted
 from sim.scenario.records import Scenario
 
 BATCH = 4  # seeds after which a clear case is closed
@@ -70,7 +71,7 @@ def verify(
             key = hour_key(scenario, problem, hour, (*seeds, *more_seeds))
             known = remembered(store, key, problem, hour, worst)
             if known is None:
-                tell(f"simulating {problem.demand.slices[t]} ({k + 1} of {len(chosen)} hours, up to {len(seeds)} seeds)")
+                tell(f"simulating {problem.demand.slices[t]} ({k + 1} of {counted(len(chosen), 'hour')}, up to {len(seeds)} seeds)")
                 samples = samples_of(parallel, scenario, problem, hour, seeds, more_seeds)
                 known = gather(problem, hour, samples, worst)
                 store.put(key, stored(known))

@@ -16,6 +16,7 @@ from optimize.search import Tell
 from optimize.store import CapacityStore, default_folder
 from sim.engine.warm import warm_up
 from sim.errors import InputError
+from sim.plural import counted
 from sim.scenario.records import Future, Scenario
 
 ALL_SERVED = 1 - 1e-6
@@ -39,7 +40,7 @@ def decide(scenario: Scenario, jobs: int = 2, tell: Tell = lambda _: None, cache
         recourse.measure(stage.commitment)
     rows = []
     for stage in chosen:
-        tell(f"{stage.name} in {len(ahead)} futures")
+        tell(f"{stage.name} in {counted(len(ahead), 'future')}")
         rows.append([outcome(recourse, stage, future) for future in ahead])
     ranked = rank(chosen, ahead, rows)
     return Decision(

@@ -7,6 +7,7 @@ from optimize.money.contracts import least_payment_usd, paid_request_usd, starts
 from optimize.money.rent import hosts_usd
 from optimize.money.tokens import calls_usd, requests_per_month
 from optimize.records import BootTerms, CostLine, ProgramInput, ProgramSolution
+from sim.plural import plural
 
 
 def cost_lines(problem: ProgramInput, solution: ProgramSolution) -> tuple[CostLine, ...]:
@@ -46,7 +47,7 @@ def relay_lines(problem: ProgramInput, solution: ProgramSolution, a: int) -> lis
         lines.append(CostLine(f"{terms.relay.id} minimum", "relay", least - used, f"the contract asks for ${least:,.0f} a month"))
     units = 0 if solution.relay_units is None else int(solution.relay_units[a])
     if units:
-        lines.append(CostLine(f"{terms.relay.id} units", "relay", units_usd(terms, units), f"{units} provisioned units"))
+        lines.append(CostLine(f"{terms.relay.id} units", "relay", units_usd(terms, units), f"{units} provisioned {plural(units, 'unit')}"))
     return lines
 
 

@@ -8,12 +8,13 @@ from rich.console import Console
 from rich.table import Table
 
 from sim.calibration.calibrate import Calibrated
+from sim.plural import counted
 
 
 def render_calibration(found: Calibrated) -> str:
     """Step times before and after, errors by run, what stays unknown, and the runs that would help most."""
     row = found.row
-    parts = [f"{row.source.title}: {row.points} runs, {row.engine}\n", "\nStep times\n", _steps(found)]
+    parts = [f"{row.source.title}: {counted(row.points, 'run')}, {row.engine}\n", "\nStep times\n", _steps(found)]
     parts += ["\nRuns, as the fit sees them\n", _runs(found)]
     error = "; ".join(
         f"{name} {row.error[f'{name}_median']:.1%} median, {row.error[f'{name}_p90']:.1%} p90"

@@ -13,6 +13,7 @@ from optimize.money import HOUR_S
 from optimize.records import Plan
 from optimize.report.bill import Bill, bill_of, cents_of, split
 from optimize.report.columns import Column, Table, Value
+from sim.plural import counted
 
 CLASS_COST = (
     Column("class", "str", "", "request class"),
@@ -145,7 +146,9 @@ def no_plan_lines(plan: Plan, bill: Bill, found: NoPlan) -> list[str]:
     for left in found.left:
         always = len(left.hours) == len(plan.demand.slices)
         named = ", ".join(left.hours[:NAMED_HOURS]) + (" ..." if len(left.hours) > NAMED_HOURS else "")
-        lines.append(f"{left.name}: {left.share:.1%} left out, " + ("in every hour" if always else f"in {len(left.hours)} hours: {named}"))
+        lines.append(
+            f"{left.name}: {left.share:.1%} left out, " + ("in every hour" if always else f"in {counted(len(left.hours), 'hour')}: {named}")
+        )
     lines += [give.sentence for give in found.gives]
     if not found.examined:
         lines.append("which promise would have to give: `optimize --explain full` relaxes each in turn (minutes)")

@@ -13,6 +13,7 @@ from optimize.report.bill import Bill
 from optimize.report.columns import Column, Table, Value
 from optimize.report.words import count, percent
 from optimize.whatif.records import Answer
+from sim.plural import counted
 
 SCHEMA = "servemix.whatif/1"
 Json = dict[str, Any]
@@ -47,13 +48,13 @@ def render_whatif(answer: Answer) -> str:
             terminal.section(console, f"{table.title}, {scenario.budget.currency} a month" if _has_money(table) else table.title)
             _print_table(console, table, answer)
     if answer.unfinished:
-        terminal.section(console, f"Interrupted: {answer.unfinished} points are not in these tables")
+        terminal.section(console, f"Interrupted: {counted(answer.unfinished, 'point is', 'points are')} not in these tables")
     notes = unanswered(answer)
     if notes:
         terminal.section(console, "Points without a plan that holds")
         terminal.bullets(console, notes)
     if answer.failed:
-        terminal.section(console, f"{answer.failed} points came to no answer; their notes say why")
+        terminal.section(console, f"{counted(answer.failed, 'point')} came to no answer; the notes say why")
     if answer.notes:
         terminal.section(console, "What to read from it")
         terminal.bullets(console, answer.notes)

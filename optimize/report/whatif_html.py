@@ -9,6 +9,7 @@ from optimize.report.page.style import STYLE
 from optimize.report.whatif import TITLES, bill_for
 from optimize.report.whatif_charts import whatif_figures
 from optimize.whatif.records import Answer
+from sim.plural import counted
 
 HEADINGS = {"break_even": "Break-even", "heat_map": "Cost map", "tornado": "Tornado", "risk": "Risk", "levers": "Savings"}
 NOT_SOLVED = (
@@ -22,8 +23,8 @@ def whatif_html(answer: Answer) -> str:
     scenario, bill = answer.scenario, bill_for(answer)
     title = f"{scenario.name}: {TITLES[answer.kind]}"
     source = f"seed {scenario.seed}, catalogue of {scenario.catalog.date} ({scenario.catalog.digest[:8]})"
-    missing = f"Interrupted: {answer.unfinished} points are not in these tables." if answer.unfinished else ""
-    failed = f"{answer.failed} points came to no answer; their notes say why." if answer.failed else ""
+    missing = f"Interrupted: {counted(answer.unfinished, 'point is', 'points are')} not in these tables." if answer.unfinished else ""
+    failed = f"{counted(answer.failed, 'point')} came to no answer; the notes say why." if answer.failed else ""
     figures = whatif_figures(answer)
     curves = any(each.name.startswith("break_even") for each in figures)
     parts = [

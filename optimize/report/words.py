@@ -7,6 +7,7 @@ import math
 from optimize.records import Flip, Plan, Verification
 from optimize.report.bill import Bill, cents_of
 from optimize.report.tables import UNSERVED, flow_table
+from sim.plural import counted
 
 STATUS_WORDS = {
     "met": "MET",
@@ -87,7 +88,7 @@ def headline(plan: Plan, bill: Bill) -> str:
         return f"{cost}, {room}. {held}" + (f" One of them was seen by {fewest} requests only: that proves little." if fewest < FEW else "")
     if plan.status == "missed" and proof is not None:
         missed = sum(not v.met for v in proof.verdicts)
-        return f"{cost}, {room}, but {missed} of {len(proof.verdicts)} promises are missed in simulation."
+        return f"{cost}, {room}, but {missed} of {counted(len(proof.verdicts), 'promise is', 'promises are')} missed in simulation."
     if plan.status == "unverified":
         why = "Too few requests come to judge a promise."
         if proof is None:

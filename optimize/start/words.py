@@ -9,13 +9,14 @@ from typing import Any
 from optimize.money import to_currency
 from optimize.start.new import NewScenario
 from optimize.start.ranking import Effect
+from sim.plural import counted
 
 MATTERS = 1.005  # swings below are not told apart
 
 
 def render_new(new: NewScenario) -> str:
     """The answer as text for a terminal."""
-    lines = [f"{new.path}: {sum(new.quick.requests):,.0f} requests a month in {len(new.quick.requests)} classes"]
+    lines = [f"{new.path}: {sum(new.quick.requests):,.0f} requests a month in {counted(len(new.quick.requests), 'class', 'classes')}"]
     if new.recomputed_usd is not None and new.bill_usd is not None and new.row is not None:
         off = new.recomputed_usd / new.bill_usd - 1
         lines.append(f"the bill again, from the file at {new.row.id}: {money(new, new.recomputed_usd)} ({off:+.2%} of yours)")
@@ -23,7 +24,7 @@ def render_new(new: NewScenario) -> str:
     lines.append(f"before any simulation: {relays} a month at the cheapest relays; {own} or more on own GPUs (a floor: always full)")
     lines += [line for note in new.notes for line in textwrap.wrap(note, 110, break_on_hyphens=False)]
     if new.filled:
-        lines += ["", f"{len(new.filled)} values are filled, marked `# filled:` in the file"]
+        lines += ["", f"{counted(len(new.filled), 'value is', 'values are')} filled, marked `# filled:` in the file"]
     lines += _ranking(new)
     lines += ["", f"Next: python cli.py optimize {new.path}"]
     return "\n".join(lines) + "\n"

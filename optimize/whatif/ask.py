@@ -18,6 +18,7 @@ from optimize.whatif.task import Task
 from optimize.whatif.vary import parse_axes
 from sim.catalog.loader import load_catalog
 from sim.errors import InputError
+from sim.plural import counted
 from sim.scenario.records import Scenario
 
 FAILED = ("bad_input", "failed")
@@ -51,7 +52,7 @@ def vary(question: Question, texts: Sequence[str], samples: int | None, where: W
 
 def run_points(source: Source, points: Sequence[Point], where: Where) -> Ran:
     """Outcomes in the order of the points; those that cannot be loaded are told first and take no time."""
-    where.tell(f"{len(points)} points")
+    where.tell(f"{counted(len(points), 'point')}")
     loaded = load_points(source, points)
     pairs = zip(loaded, points, strict=True)
     tasks = [Task(each, factors_of(point), cache_of(where)) for each, point in pairs if isinstance(each, Scenario)]

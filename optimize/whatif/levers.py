@@ -14,6 +14,7 @@ from optimize.whatif.rules import rule_jobs, rule_table
 from optimize.whatif.run import Where, run_all
 from optimize.whatif.task import Task
 from sim.errors import InputError
+from sim.plural import counted
 from sim.scenario.fields import MOST
 from sim.scenario.records import RequestClass, Scenario
 from sim.traffic import demand as demand_of
@@ -37,7 +38,7 @@ def levers(question: Question, where: Where) -> Answer:
         raise InputError(f"{scenario.path}: candidates.measured_capacity: levers need the simulator's engine; leave it out for --levers")
     found = [*levers_of(scenario), batch_lever(scenario)]
     pulled = [lever for lever in found if lever.scenario is not None]
-    where.tell(f"{len(pulled)} levers, and the scenario as it is")
+    where.tell(f"{counted(len(pulled), 'lever')}, and the scenario as it is")
     tasks = [task_of(scenario, where, keep_fleet=True), *(task_of(lever.scenario, where) for lever in pulled if lever.scenario is not None)]
     ran = run_all(tasks, where)
     base = ran.outcomes[0]

@@ -19,6 +19,7 @@ from optimize.whatif.sample import hypercube
 from optimize.whatif.scenarios import Source
 from optimize.whatif.task import Task
 from sim.errors import InputError
+from sim.plural import counted
 from sim.scenario.fields import MOST
 from sim.scenario.records import Scenario
 from sim.traffic import demand as demand_of
@@ -61,7 +62,8 @@ def uncertain(question: Question, texts: Sequence[str], samples: int, where: Whe
     points = [loaded(source, ranges, row) for row in drawn]
     loads = plan_loads(scenario, points)
     where.tell(
-        f"{len(loads)} plans, for {', '.join(f'{load:g}' for load in loads)} times today's load; {samples} draws of {len(ranges)} inputs"
+        f"{counted(len(loads), 'plan')}, for {', '.join(f'{load:g}' for load in loads)} times today's load; "
+        f"{samples} draws of {counted(len(ranges), 'input')}"
     )
     planned = run_all([made_for(scenario, load, where) for load in loads], where)
     plans = [(load, each) for load, each in zip(loads, planned.outcomes, strict=True) if each is not None and "plan" in each.row]

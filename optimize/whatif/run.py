@@ -14,6 +14,7 @@ from optimize.whatif.order import in_turns
 from optimize.whatif.records import Outcome
 from optimize.whatif.task import Job
 from optimize.whatif.task import run as run_job
+from sim.plural import counted
 
 Tell = Callable[[str], None]
 ROUNDS = 5  # times that points are sent again after their worker died
@@ -51,7 +52,7 @@ def run_all(tasks: Sequence[Job], where: Where) -> Ran:
     found = {key: outcome for key in keys if (outcome := kept.get(key)) is not None}
     todo = {key: task for key, task in zip(keys, tasks, strict=True) if key not in found}
     if found:
-        where.tell(f"{len(found)} of {len(set(keys))} points were finished by an earlier run")
+        where.tell(f"{len(found)} of {counted(len(set(keys)), 'point was', 'points were')} finished by an earlier run")
     progress = Progress(len(todo), where.tell)
     interrupted = False
     try:
@@ -63,7 +64,7 @@ def run_all(tasks: Sequence[Job], where: Where) -> Ran:
                 progress.one(outcome)
     except KeyboardInterrupt:
         interrupted = True
-        where.tell(f"interrupted: {len(found)} of {len(set(keys))} points are finished{' and kept' if where.out else ''}")
+        where.tell(f"interrupted: {len(found)} of {counted(len(set(keys)), 'point is', 'points are')} finished{' and kept' if where.out else ''}")
     progress.end()
     return Ran(tuple(found.get(key) for key in keys), interrupted)
 
@@ -88,7 +89,7 @@ def finished(todo: dict[str, Job], where: Where, client: Any) -> Iterator[tuple[
         except Exception as error:
             if not worker_died(error) or (len(left) == before and attempt):
                 raise
-            where.tell(f"a worker died ({type(error).__name__}): {len(left)} points are sent again")
+            where.tell(f"a worker died ({type(error).__name__}): {counted(len(left), 'point is', 'points are')} sent again")
         if not left:
             return
 
@@ -136,7 +137,7 @@ class Progress:
         if self.cpu_s:
             wall_s, mean = time.monotonic() - self.started_s, sum(self.cpu_s) / len(self.cpu_s)
             self.tell(
-                f"{len(self.cpu_s)} points in {spoken(wall_s)}: {mean:.1f} CPU s a point (least {min(self.cpu_s):.1f}, most "
+                f"{counted(len(self.cpu_s), 'point')} in {spoken(wall_s)}: {mean:.1f} CPU s a point (least {min(self.cpu_s):.1f}, most "
                 f"{max(self.cpu_s):.1f}), at most {self.peak_mb:,.0f} MB in a process"
             )
 

@@ -13,6 +13,7 @@ from optimize.whatif.run import Ran, Where, run_all
 from optimize.whatif.scenarios import Source
 from optimize.whatif.task import Task
 from sim.errors import InputError
+from sim.plural import counted
 from sim.scenario.fields import MOST
 from sim.scenario.records import Scenario
 
@@ -36,7 +37,7 @@ def one_at_a_time(question: Question, texts: Sequence[str], where: Where) -> Ans
     source = question.source()
     scenario = source.load(())
     ranges = ranges_of(source, scenario, texts)
-    where.tell(f"{len(ranges)} inputs at two ends, and the scenario as it is: {2 * len(ranges) + 1} points")
+    where.tell(f"{counted(len(ranges), 'input')} at two ends, and the scenario as it is: {2 * len(ranges) + 1} points")
     tasks = [task_of(scenario, (), where)]
     for each in ranges:
         tasks += [end_task(source, each, value, where) for value in (each.low, each.high)]

@@ -16,6 +16,7 @@ from sim.calibration.trace import bind, step_seconds, trace_of
 from sim.engine.deployment import BLOCK_TOKENS, Deployment
 from sim.engine.memory import kv_blocks
 from sim.engine.physics import shape_of
+from sim.plural import counted
 
 Floats = npt.NDArray[np.float64]
 KNOWN_WITHIN = 0.05  # a step time of which the standard deviation is larger is called unknown
@@ -106,7 +107,7 @@ def missing(points: Sequence[Point], runs: Sequence[Run], found: Sequence[State]
     flying = {point.in_flight for point in points if point.in_flight is not None}
     words = []
     if len(points) < 4:
-        words.append(f"{len(points)} runs: errors are those of the catalogue, four are needed to leave one out")
+        words.append(f"{counted(len(points), 'run')}: errors are those of the catalogue, four are needed to leave one out")
     if not any(point.rate_rps for point in points) and len(flying) < 3:
         loads = ", ".join(str(n) for n in sorted(flying))
         words.append(f"too few batch sizes: only {loads} in flight; what a step costs and what each sequence adds cannot be told apart")

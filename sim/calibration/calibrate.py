@@ -18,6 +18,7 @@ from sim.calibration.points import METRICS
 from sim.calibration.rows_file import write_rows
 from sim.catalog.records import CalibrationRow, Catalog, Source
 from sim.engine.step_cost import best_row, coefficients_of
+from sim.plural import counted
 
 BASE_ENGINE = "vllm-v1"  # what plans assume
 HEADER = (
@@ -88,7 +89,7 @@ def calibrate(files: Sequence[Path], setup: Setup, catalog: Catalog, date: str |
         newest = max(path.stat().st_mtime for path in files)
         date = datetime.datetime.fromtimestamp(newest, datetime.UTC).date().isoformat()
     title = f"own runs of {setup.model} with {setup.weights} on {setup.tensor_parallel} x {setup.gpu}"
-    source = Source(title, date, f"{len(runs.points)} runs of {', '.join(names[:8])}{' and others' if len(names) > 8 else ''}")
+    source = Source(title, date, f"{counted(len(runs.points), 'run')} of {', '.join(names[:8])}{' and others' if len(names) > 8 else ''}")
     coefficients = {name: float(f"{value:.5g}") for name, value in fit.coefficients.items()}
     row = CalibrationRow(
         setup.gpu, setup.engine, deployment.weights.id, coefficients, len(runs.points), _row_error(runs, fit, before), source

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from sim.plural import counted
+
 Json = dict[str, Any]
 
 
@@ -33,7 +35,7 @@ def render_probe(said: Json) -> str:
         ]
     spent = said["spent"]
     usd = "" if spent["usd"] is None else f", ${spent['usd']:.4f}"
-    lines.append(f"spent     {spent['calls']:,} calls, {spent['tokens']:,} tokens{usd}, {spent['seconds']:.1f} s")
+    lines.append(f"spent     {counted(spent['calls'], 'call')}, {spent['tokens']:,} tokens{usd}, {spent['seconds']:.1f} s")
     lines += [f"warning   {text}" for text in said["warnings"]]
     return "\n".join(lines) + "\n"
 

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from sim.errors import InputError
+from sim.plural import counted
 from sim.probe import load
 from sim.probe.call import Caller
 from sim.probe.caps import Ledger
@@ -67,8 +68,8 @@ def _agree(setup: Setup, tell: Tell) -> None:
     caps = setup.caps
     money = f"${caps.usd:g}" if caps.usd is not None else "no cap on money (no price is known)"
     tell(
-        f"probing {setup.url}, model {setup.model}: at most {caps.requests:,} calls, {caps.tokens:,} tokens, {caps.seconds:g} s, {money}; "
-        "Ctrl-C keeps what was measured"
+        f"probing {setup.url}, model {setup.model}: at most {counted(caps.requests, 'call')}, {caps.tokens:,} tokens, {caps.seconds:g} s, "
+        f"{money}; Ctrl-C keeps what was measured"
     )
 
 
@@ -112,16 +113,16 @@ async def _levels(sender: Sender, setup: Setup, tell: Tell, warnings: list[str])
     source = prompts(setup, np.random.default_rng([setup.seed, 0]))
     plan, rng = setup.load, np.random.default_rng([setup.seed, 4])
     for rate_rps in plan.rates_rps:
-        tell(f"{plan.requests_per_level} requests at {rate_rps:g}/s, Poisson")
+        tell(f"{counted(plan.requests_per_level, 'request')} at {rate_rps:g}/s, Poisson")
         gaps = load.poisson(rate_rps, rng)
         waited = await load.open_arrivals(sender, source, gaps, plan.requests_per_level, f"rate {rate_rps:g}", plan.most_in_flight)
         if waited:
             places = f"one of {plan.most_in_flight} places"
-            warnings.append(f"rate {rate_rps:g}: {waited} requests waited for {places}; `request_s` has their wait")
+            warnings.append(f"rate {rate_rps:g}: {counted(waited, 'request')} waited for {places}; `request_s` has their wait")
         if sender.stopped:
             return
     for users in () if plan.rates_rps else plan.concurrency:
-        tell(f"{max(plan.requests_per_level, users)} requests, {users} at a time")
+        tell(f"{counted(max(plan.requests_per_level, users), 'request')}, {users} at a time")
         answered = await load.closed_loop(sender, source, users, max(plan.requests_per_level, users))
         if sender.stopped:
             return
@@ -148,10 +149,12 @@ def _warnings(sender: Sender, lags: list[float]) -> list[str]:
         said.append(f"this machine was busy: the probe itself woke up {late_ms:.0f} ms late (p99); latencies include that")
     impossible = [a.reply.note for a in sender.attempts if a.reply.note.startswith("impossible count")]
     if impossible:
-        said.append(f"{len(impossible)} answers with token counts that cannot be true; ours are used. First: {impossible[0]}")
+        said.append(f"{counted(len(impossible), 'answer')} with token counts that cannot be true; ours are used. First: {impossible[0]}")
     silent = sum(a.ok and a.reply.input_tokens is None for a in sender.attempts) - len(impossible)
     if silent > 0:
-        said.append(f"{silent} answers without token counts: pieces of text are counted as tokens, and caps are charged at the most")
+        said.append(
+            f"{counted(silent, 'answer')} without token counts: pieces of text are counted as tokens, and caps are charged at the most"
+        )
     return said
 
 
@@ -168,7 +171,9 @@ async def _progress(sender: Sender, tell: Tell) -> None:
     while True:
         await asyncio.sleep(PROGRESS_S)
         done = [a.reply.outcome for a in sender.attempts]
-        tell(f"{sender.now():.0f} s: {len(done)} calls, {done.count(OK)} answered, {sender.ledger.tokens:,} tokens" + _usd(sender))
+        tell(
+            f"{sender.now():.0f} s: {counted(len(done), 'call')}, {done.count(OK)} answered, {sender.ledger.tokens:,} tokens" + _usd(sender)
+        )
 
 
 def _usd(sender: Sender) -> str:

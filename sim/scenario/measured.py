@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from sim.errors import InputError
+from sim.plural import counted
 from sim.scenario.document import nearest, printable, shown
 from sim.scenario.records import Scenario
 from sim.scenario.yaml_text import read_text
@@ -64,7 +65,7 @@ class _Rows:
     def read(self, number: int, header: list[str], cells: list[str]) -> None:
         before = len(self.problems)
         if len(cells) != len(header):
-            self._wrong(number, "row", f"has {len(cells)} cells, the header {len(header)}; write one per column")
+            self._wrong(number, "row", f"has {counted(len(cells), 'cell')}, the header {len(header)}; write one per column")
             return
         row = {column: cell.strip() for column, cell in zip(header, cells, strict=True)}
         self._known(number, "offer", row["offer"], self.offers)

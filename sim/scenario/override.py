@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sim.errors import InputError
+from sim.plural import counted
 from sim.scenario.document import Document, Mark, Path, nearest, printable
 from sim.scenario.yaml_text import MAX_DEPTH, parse_value
 
@@ -67,7 +68,7 @@ def _index(items: list[Any], part: str, path: Path, origin: str) -> int:
         return names.index(part)
     known = nearest(part, [name for name in names if isinstance(name, str)])
     where = ".".join(map(str, path))
-    raise InputError(f'{origin}: {where} has {len(items)} entries and none is "{printable(part)}"; {known}')
+    raise InputError(f'{origin}: {where} has {counted(len(items), "entry", "entries")} and none is "{printable(part)}"; {known}')
 
 
 def _place(holder: Any, path: Path, part: str, value: Any, append: bool, origin: str) -> Path:

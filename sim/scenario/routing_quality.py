@@ -9,6 +9,7 @@ from datetime import date
 from pathlib import Path
 
 from sim.errors import InputError
+from sim.plural import counted
 from sim.scenario.document import nearest, printable, shown
 from sim.scenario.routing_records import QualityRow
 from sim.scenario.yaml_text import read_text
@@ -38,7 +39,7 @@ def read_quality(file: Path, classes: set[str], models: set[str]) -> tuple[Quali
     first: dict[tuple[str, str], int] = {}
     for number, cells in table[1:]:
         if len(cells) != len(header):
-            problems.append(f"{file}:{number}: row: has {len(cells)} cells, the header {len(header)}; write one per column")
+            problems.append(f"{file}:{number}: row: has {counted(len(cells), 'cell')}, the header {len(header)}; write one per column")
             continue
         row = {column: cell.strip() for column, cell in zip(header, cells, strict=True)}
         wrong = [f"{file}:{number}: {text}" for text in _faults(row, classes, models)]

@@ -86,7 +86,7 @@ def test_what_changed_is_told_by_key(again: Path) -> None:
     found = rerun(again / "out", make)
     name = plan["cost"]["lines"][0]["name"]
     assert not found.identical and [row[0] for row in found.differences] == [f"cost.lines.{name}.per_month"]
-    assert "different: 1 values of plan.json" in found.text() and found.as_json()["identical"] is False
+    assert "different: 1 value of plan.json" in found.text() and found.as_json()["identical"] is False
 
 
 def test_another_catalogue_or_version_is_told(again: Path) -> None:

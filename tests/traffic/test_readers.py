@@ -36,7 +36,7 @@ def test_own_csv_comes_back_as_it_was_written(tmp_path: Path) -> None:
     assert log.input_tokens.tolist() == [100, 200, 300] and log.output_tokens.tolist() == [10, 20, 1]
     assert log.session_id.tolist() == [-1, -1, -1] and log.class_code.tolist() == [-1, -1, -1]
     assert (log.read, log.kept, log.dropped) == (3, 3, {})
-    assert "1 rows without output tokens are kept as 1 token" in log.notes[0]
+    assert "1 row without output tokens is kept as 1 token" in log.notes[0]
 
 
 def test_columns_are_found_by_name_in_any_order_and_others_stay_in_the_file(tmp_path: Path) -> None:

@@ -114,7 +114,7 @@ def test_bad_rows_are_dropped_with_reasons_and_batch_jobs_are_named(tmp_path: Pa
         "negative count": 1,
     }
     assert (usage.read, usage.kept, usage.total("requests")) == (4, 1, 6)
-    assert "6 requests are batch jobs" in usage.notes[0] and "summed in 1 buckets of 3600 s" in usage.summary()
+    assert "6 requests are batch jobs" in usage.notes[0] and "summed in 1 bucket of 3600 s" in usage.summary()
 
 
 def test_an_export_without_usage_says_what_to_do(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from optimize.report.finance import Money, daily_users
 from optimize.report.page.parts import bullets
 from optimize.report.quality import verdict_words
 from optimize.report.words import bounds, count, headline, told_flips
+from sim.plural import counted
 
 FLIPS = 3
 SHOWN = 3  # rented pools on the first page
@@ -31,7 +32,7 @@ def decision(plan: Plan, money: Money) -> str:
         _tile("Instead of this plan", _others(plan, money)),
         _tile("Own GPUs or relays", edge_words(plan, money)),
         _tile("Own or rent", _own(money)),
-        _tile(f"The next {len(money.horizon.months)} months", ahead(money)),
+        _tile(f"The next {counted(len(money.horizon.months), 'month')}", ahead(money)),
     ]
     warnings = list(dict.fromkeys([*plan.warnings, *money.fresh_warnings()]))
     if warnings:
@@ -132,7 +133,7 @@ def ahead(money: Money) -> str:
         if rate is not None:
             known = "" if len(seen.present_usd) == 2 else ", which is open"
             rows.append(f"present value {bill.money(cents_of(plan, usd))} at {rate:.0%} cost of capital{known}")
-    rows += [f"{pool}: {then} hosts from {month} on (today {today})" for pool, month, then, today in seen.next_hosts]
+    rows += [f"{pool}: {counted(then, 'host')} from {month} on (today {today})" for pool, month, then, today in seen.next_hosts]
     if not seen.next_hosts and any(terms.any() for terms in plan.solution.hosts):
         rows.append("no further hosts are needed")
     if seen.months[0].once_usd:

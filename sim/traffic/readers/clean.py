@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sim.errors import InputError
+from sim.plural import plural
 from sim.streams import stream
 from sim.traffic.readers.records import Floats, Ints, Longs, Raw, ReadLog
 
@@ -48,7 +49,8 @@ def clean(path: Path, form: str, raw: Raw, dropped: Mapping[str, int], first_lin
     order = np.argsort(arrival, kind="stable")
     output = raw.output_tokens[keep]
     if raw.zero_output_means_one and (output == 0).any():
-        notes.append(f"{int((output == 0).sum())} rows without output tokens are kept as 1 token (embeddings)")
+        none = int((output == 0).sum())
+        notes.append(f"{none} {plural(none, 'row')} without output tokens {plural(none, 'is', 'are')} kept as 1 token (embeddings)")
     inputs = raw.input_tokens[keep].astype(np.int32)[order]
     outputs = np.maximum(output, 1).astype(np.int32)[order]
     session = np.full(kept, -1, np.int64) if raw.session_id is None else raw.session_id[keep][order]

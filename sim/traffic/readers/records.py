@@ -8,6 +8,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from sim.plural import plural
+
 Floats = npt.NDArray[np.float64]
 Longs = npt.NDArray[np.int64]
 Ints = npt.NDArray[np.int32]
@@ -73,4 +75,5 @@ class ReadLog:
     def summary(self) -> str:
         """One line: format, rows read, kept and dropped by reason."""
         dropped = "; ".join(f"{rows} dropped: {reason} (first at line {self.first_line[reason]})" for reason, rows in self.dropped.items())
-        return f"{self.path}: {self.format}: {self.read} rows read, {self.kept} kept" + (f"; {dropped}" if dropped else "")
+        rows = f"{self.read} {plural(self.read, 'row')} read, {self.kept} kept"
+        return f"{self.path}: {self.format}: {rows}" + (f"; {dropped}" if dropped else "")

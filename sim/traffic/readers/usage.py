@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from sim.errors import InputError
+from sim.plural import plural
 from sim.traffic.readers.records import Floats, Longs
 from sim.traffic.readers.table import Layout, Table
 
@@ -71,7 +72,8 @@ class Usage:
     def summary(self) -> str:
         """One line: format, rows read, kept and dropped by reason."""
         dropped = "; ".join(f"{rows} dropped: {reason} (first at line {self.first_line[reason]})" for reason, rows in self.dropped.items())
-        head = f"{self.path}: {self.format}: {self.read} rows read, {self.kept} kept, summed in {len(self.start_s)} buckets"
+        rows = f"{self.read} {plural(self.read, 'row')} read, {self.kept} kept"
+        head = f"{self.path}: {self.format}: {rows}, summed in {len(self.start_s)} {plural(len(self.start_s), 'bucket')}"
         return f"{head} of {self.width_s:g} s" + (f"; {dropped}" if dropped else "")
 
     def total(self, name: str) -> float | None:

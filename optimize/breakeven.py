@@ -19,7 +19,7 @@ LOW, HIGH, STEPS = 1e-3, 1e3, 120  # demand that the search for a crossing looks
 SAME = 1e-6  # relative difference below which two costs are the same plan
 HALVINGS = 4  # of the step of that search in which the crossing lies: to within one percent
 DEFAULT_ERROR = 0.26  # 90th percentile of the throughput error of fitted laws, cross-validated, where a row states none
-PROGRAMS = 1200.0  # hour programs that one break-even may solve, 2 s of CPU at most where it was measured
+PROGRAMS = 1200.0  # hour programs that one break-even may solve: 2 s of CPU for a small scenario, 4 s for a large one
 
 
 @dataclass(frozen=True)
@@ -81,6 +81,7 @@ class Curves:
         self.own = self._curve(own, replace(only(self.problem, pooled), relays=()), relays=False)
         self.rest = self._curve(own, replace(only(self.problem, [c for c in classes if c not in pooled]), pools=()), pools=False)
         self.levels = {"mixed": 1.0, "own": 1.0}
+        self.same = not set(pooled) & set(sold)  # every class goes where it must: one strategy under two names
 
     def _curve(self, found: Strategy | str, problem: ProgramInput, relays: bool = True, pools: bool = True) -> Curve | None:
         """A curve of one part of a strategy; None where the strategy does not exist."""
@@ -100,6 +101,8 @@ class Curves:
 
     def api_usd(self, demand: float) -> float:
         """All-API; infinite where not everything can be served."""
+        if self.same and self.own is not None and self.api is not None:
+            return self.own_usd(demand)
         return math.inf if self.api is None else self.api.at(demand) + self.fixed_usd(demand)
 
     def own_usd(self, demand: float, load: float = 1.0) -> float:
@@ -116,16 +119,14 @@ class Curves:
         usd = sum(line.per_month_usd for line in self.plan.lines) - self.plan.program.fixed_usd
         if self.mixed.solve(1.0) and 0 < self.mixed.at(1.0) < math.inf and usd > 0:
             self.levels["mixed"] = usd / self.mixed.at(1.0)
-        for curve in (self.api, self.own, self.rest):
-            if curve is not None:
-                curve.solve(1.0)
+        self.solve(1.0)
         if not self.measured and self.own is not None and self.rest is not None and self.own.known(1.0) and self.rest.known(1.0):
             now, then = self.own.at(1.0) + self.rest.at(1.0), self.own.estimate(1.0) + self.rest.estimate(1.0)
             self.levels["own"] = then / now if 0 < now < math.inf else 1.0
 
     def solve(self, demand: float) -> None:
         """Solves the self-hosted, the all-API and the mixed program at a demand, as long as work is left."""
-        for curve in (self.own, self.rest, self.api, self.mixed):
+        for curve in (self.own, self.rest, None if self.same else self.api, self.mixed):
             if curve is not None:
                 curve.solve(demand)
 
@@ -136,18 +137,21 @@ class Curves:
             "all-API": self.api is None or self.api.known(demand),
             "self-hosted": self.own is None or self.rest is None or (self.own.known(demand) and self.rest.known(demand)),
         }
+        if self.same and self.own is not None and self.api is not None:
+            known["all-API"] = known["self-hosted"]
         return tuple(name for name, yes in known.items() if not yes)
 
 
 def break_even(plan: Plan, programs: float = PROGRAMS) -> BreakEven:
     """The three curves and their crossing, from at most so many hour programs (see `resolved.Work`).
 
-    Solved first at today's demand, then where the curves cross, then at the demands of the table from today outwards; what is left when
-    the work is used up is a scaled fleet at the level of the nearest solution, and says so.
+    Solved first at today's demand, then where the curves cross (with half of what is left), then at the demands of the table from today
+    outwards; what is left when the work is used up is a scaled fleet at the level of the nearest solution, and says so.
     """
     curves, error = Curves(plan, programs), capacity_error(plan)
     curves.solve_today()
-    ats = [crossing(curves, load, solved=load == 1.0) for load in (1.0, 1 - error, 1 + error)]
+    with curves.work.half():
+        ats = [crossing(curves, load, solved=load == 1.0) for load in (1.0, 1 - error, 1 + error)]
     for demand in sorted(DEMANDS, key=lambda x: (abs(math.log(x)), x)):
         curves.solve(demand)
     bill = sum(line.per_month_usd for line in plan.lines)
@@ -169,7 +173,7 @@ def crossing(curves: Curves, load: float, solved: bool = True) -> float | None:
     def cheaper(demand: float) -> bool:
         return curves.own_usd(demand, load) < curves.api_usd(demand) * (1 - SAME)
 
-    if curves.own is None or curves.api is None:
+    if curves.own is None or curves.api is None or curves.same:
         return None
     ratio = (HIGH / LOW) ** (1 / STEPS)
     for _ in range(HALVINGS if solved else 1):

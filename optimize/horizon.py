@@ -18,7 +18,7 @@ from optimize.replanned import STEP, Replanning
 from optimize.resolved import Shift
 from optimize.strategies import all_api
 
-PROGRAMS = 1000.0  # hour programs that one horizon may solve, 1.6 s of CPU at most where it was measured
+PROGRAMS = 1000.0  # hour programs that one horizon may solve: at most 2 s of CPU for a small scenario, 3 s for a large one
 ONE_PROGRAM = 200.0  # enough for the hours of a week
 TERM_MONTHS = {"reserved_1y": 12, "reserved_3y": 36}
 

@@ -143,3 +143,13 @@ def test_a_shift_moves_demand_prices_and_tokens_and_nothing_else() -> None:
     same, answer = solved(shifted(given, Shift())), solved(given)
     assert same is not None and answer is not None and same.cost_usd == answer.cost_usd
     assert isinstance(given.demand, Demand) and 1.0 in DEMANDS
+
+
+def test_where_every_class_goes_where_it_must_the_strategies_are_one_and_never_cross() -> None:
+    """One class that only the pool can serve, one that only the relay may."""
+    pools, relays = [pool(offer("host", HOST), [0.25, np.inf])], [relay("api", [np.inf, CALL])]
+    found = break_even(plan_of(pools, relays, [[1.0, 7.0], [2.0, 3.0]]), ENOUGH)
+    assert found.at is found.at_low is found.at_high is None
+    for point in found.points:
+        hosts = np.ceil(point.demand / 4) + np.ceil(point.demand * 7 / 4)
+        assert point.api_usd == point.own_usd == pytest.approx(365 * hosts + 2.5 * 3600 * 730 * CALL * point.demand)

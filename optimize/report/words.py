@@ -119,10 +119,10 @@ def bounds(plan: Plan, bill: Bill) -> str:
         if not math.isfinite(bound) or bill.total <= 0:
             continue
         gap = (bill.total - bound) / bill.total
-        if gap < 0:
+        if gap <= -0.0005:  # below, cents are rounded
             words.append(f"{name} {bill.money(bound)}: simulation allowed {-gap:.1%} less than the program's margin asks")
         else:
-            words.append(f"{name} {bill.money(bound)} (gap {gap:.1%}): {what} costs less")
+            words.append(f"{name} {bill.money(bound)} (gap {max(gap, 0.0):.1%}): {what} costs less")
     parts = plan.gap_parts
     if parts is not None and parts.total_usd > parts.least_usd + 0.005:
         whole, pooled, margin = (bill.money(cents_of(plan, usd)) for usd in (parts.integrality_usd, parts.pooling_usd, parts.margin_usd))

@@ -64,7 +64,8 @@ def run_all(tasks: Sequence[Job], where: Where) -> Ran:
                 progress.one(outcome)
     except KeyboardInterrupt:
         interrupted = True
-        where.tell(f"interrupted: {len(found)} of {counted(len(set(keys)), 'point is', 'points are')} finished{' and kept' if where.out else ''}")
+        done = f"{len(found)} of {counted(len(set(keys)), 'point is', 'points are')} finished"
+        where.tell(f"interrupted: {done}{' and kept' if where.out else ''}")
     progress.end()
     return Ran(tuple(found.get(key) for key in keys), interrupted)
 

@@ -34,6 +34,7 @@ Made from the records by `python -m optimize.report.catalogue_reference docs/ref
 Facts live in YAML files in `sim/catalog/`, one row per fact, each with its source and date. `catalog` lists a table in 100
 columns with its sources by number; with a name it shows every field of the row, with a pattern such as `'aws.*'` the rows that
 match; `--json` gives all of it. Rows in a scenario (`candidates.offers`, `candidates.relays`, `models`) override or add to them.
+`catalog refresh` [brings list prices of relays up to date](../how-to/keep-prices-current.md).
 
 ```console
 $ python cli.py catalog offers owned.l40sx2

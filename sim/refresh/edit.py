@@ -19,16 +19,19 @@ class RowFile:
 
     def __init__(self, name: str, text: str) -> None:
         from ruamel.yaml import YAML
+        from ruamel.yaml.nodes import MappingNode
 
         self.name, self.text = name, text
         self.newline = "\r\n" if "\r\n" in text else "\n"
         root = YAML(typ="safe", pure=True).compose(text)  # pure: its marks count characters of the text
-        top = {key.value: value for key, value in root.value}
+        top = {key.value: value for key, value in root.value} if isinstance(root, MappingNode) else {"relays": root}
         self.sources: Any = top.get("sources")
         self.rows: dict[str, dict[str, tuple[Any, Any]]] = {}
         self.flow: dict[str, bool] = {}
         for node in top["relays"].value:
             pairs = {key.value: (key, value) for key, value in node.value if key.value != "<<"}
+            if "id" not in pairs:
+                raise InputError(f"{name}:{node.start_mark.line + 1}: a row without an id of its own cannot be edited; write it here")
             self.rows[pairs["id"][1].value] = pairs
             self.flow[pairs["id"][1].value] = bool(node.flow_style)
 
@@ -86,9 +89,9 @@ class RowFile:
         pairs = self.rows[row]
         while rest:
             index, _, rest = rest.partition(".")
+            if name not in pairs or _elsewhere(*pairs[name]):
+                raise ValueError(f"{path} is written elsewhere; write {name} here")
             node = pairs[name][1].value[int(index)]
-            if _elsewhere(*pairs[name]):
-                raise ValueError(f"{path} is an alias; write the number itself")
             pairs = {key.value: (key, value) for key, value in node.value if key.value != "<<"}
             name, _, rest = rest.partition(".")
         return pairs.get(name)
@@ -114,6 +117,8 @@ class RowFile:
         return self._line_start(start), self._line_end(end) + len(self.newline), ""
 
     def _source(self, row: str, reference: str) -> Edit:
+        if "source" not in self.rows[row]:  # it comes from another row by `<<`
+            return self._inserted(row, Change("source", None, reference))
         key, value = self.rows[row]["source"]
         colon = self._colon(key)
         if _elsewhere(key, value):

@@ -274,6 +274,21 @@ def test_a_file_that_cannot_be_edited_is_one_clear_message(place: Path, old: str
     assert (place / "relays.yaml").read_text() == text
 
 
+def test_values_that_come_from_another_row_are_written_into_the_row_that_changes(place: Path) -> None:
+    base = "  - &base {id: x.y, vendor: x, model: small, usd_per_mtok_input: 1, usd_per_mtok_output: 2, usd_per_mtok_cached: null, "
+    text = f"sources: {{old: &old {{title: t, date: 2026-08}}}}\nrelays:\n{base}{REST}, source: *old}}\n  - <<: *base\n    id: a.b\n"
+    found = refreshed(place, text=text + "    usd_per_mtok_input: 1.2\n", mapped="genai-prices: {a.b: maker/small}\n", accept=True)
+    row = read_relays(Path("x"), found.after)["a.b"]
+    assert (row.usd_per_mtok_input, row.source.title) == (1.1, "genai-prices 9.9.9")
+    assert found.after.startswith(text) and "usd_per_mtok_input: 1.1" in found.after
+
+
+def test_a_file_that_is_a_bare_list_of_rows_is_edited_too(place: Path) -> None:
+    text = row("night", "").partition("relays:\n")[2].replace("  - {", "- {").replace("*old", "{title: t, date: 2026-08}")
+    found = refreshed(place, text=text, mapped=only("night"), accept=True)
+    assert found.changed and 'source: {title: "genai-prices 9.9.9", date: 2026-11-30, note: ' in found.after
+
+
 def test_a_price_that_is_an_alias_is_not_guessed(place: Path) -> None:
     text = FILE.replace("usd_per_mtok_input: 1.00   #", "rpm: &p 1\n    usd_per_mtok_input: *p #")
     with pytest.raises(InputError, match="usd_per_mtok_input is an alias"):

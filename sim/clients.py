@@ -148,6 +148,7 @@ def watched_offer(env: simpy.Environment, state: PoolState, ended: Ended) -> Off
     settle: Callable[[int, Any], tuple[int, int]] = partial(kernel.settle, *state.arrays)
     finished = np.zeros(state.pool.replicas + 16, np.int64)
     numbers, size, shift_ps, due = numbers_of(finished), len(finished), state.shift_ps, layout.NEVER
+    again = env.schedule
 
     def offer(now: int, request: int, limit: int) -> int:
         nonlocal due
@@ -172,7 +173,8 @@ def watched_offer(env: simpy.Environment, state: PoolState, ended: Ended) -> Off
                 ended(numbers[at], now + shift_ps)
         if wake != layout.NEVER:
             due = wake
-            schedule(env, callbacks, 0, LATE, wake - now)
+            event.callbacks = callbacks  # the same event again: a new one would cost as much as the change
+            again(event, LATE, wake - now)  # type: ignore[arg-type]  # SimPy takes any int as priority
 
     callbacks: list[Callable[[Any], None]] = [change]
     return offer

@@ -50,6 +50,8 @@ def read_relays(file: Path, text: str) -> dict[str, Relay]:
     """Relay rows by id of one file's text, checked row by row. Raises InputError with every problem; successors are not looked up."""
     problems = _Problems()
     raw = _parse(file, text, problems)
+    if set(raw) == {file.stem}:  # a bare list goes by the name of its file
+        raw = {"relays": raw[file.stem]}
     rows = _rows("relays", file, text, raw, problems) if raw else {}
     if not raw and not problems.lines:
         problems.lines.append(f"{file}:1: empty; write `relays:` and rows below")

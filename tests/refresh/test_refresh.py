@@ -285,7 +285,9 @@ def test_values_that_come_from_another_row_are_written_into_the_row_that_changes
 
 def test_a_file_that_is_a_bare_list_of_rows_is_edited_too(place: Path) -> None:
     text = row("night", "").partition("relays:\n")[2].replace("  - {", "- {").replace("*old", "{title: t, date: 2026-08}")
-    found = refreshed(place, text=text, mapped=only("night"), accept=True)
+    (place / "mine.yaml").write_text(text)
+    (place / "mapping.yaml").write_text(only("night"))
+    found = run(place / "mine.yaml", "genai-prices", place / "mapping.yaml", DAY, True, False)
     assert found.changed and 'source: {title: "genai-prices 9.9.9", date: 2026-11-30, note: ' in found.after
 
 

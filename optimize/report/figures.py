@@ -11,6 +11,7 @@ from optimize.report import charts, drawing, latency, money_charts, tables
 from optimize.report.columns import Table
 from optimize.report.drawing import PAGE, PAPER, Theme
 from optimize.report.finance import Money, finance_tables
+from sim.plural import counted
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ def figures(plan: Plan, money: Money) -> tuple[Figure, ...]:
         Figure("hours", _hours_words(plan), by_name["hours"], lambda t: charts.hours_chart(plan, t)),
         Figure(
             "alternatives",
-            f"Cost of a month of this plan, {total:,.0f} {currency}, and of {len(plan.alternatives)} alternatives.",
+            f"Cost of a month of this plan, {total:,.0f} {currency}, and of {counted(len(plan.alternatives), 'alternative')}.",
             by_name["alternatives"],
             lambda t: charts.alternatives_chart(plan, bill, t),
         ),
@@ -53,7 +54,7 @@ def figures(plan: Plan, money: Money) -> tuple[Figure, ...]:
         ),
         Figure(
             "cash",
-            f"Cash by month over {len(money.horizon.months)} months, and the sum so far.",
+            f"Cash by month over {counted(len(money.horizon.months), 'month')}, and the sum so far.",
             by_name["months"],
             lambda t: money_charts.cash_chart(by_name["months"], currency, t),
         ),
@@ -66,7 +67,7 @@ def figures(plan: Plan, money: Money) -> tuple[Figure, ...]:
     ]
     if plan.verification is not None and plan.verification.verdicts:
         verdicts = plan.verification.verdicts
-        words = f"{sum(v.met for v in verdicts)} of {len(verdicts)} promises are kept; each against its limit."
+        words = f"{sum(v.met for v in verdicts)} of {counted(len(verdicts), 'promise is', 'promises are')} kept; each against its limit."
         found.insert(1, Figure("promises", words, by_name["slo"], lambda t: charts.promises_chart(plan, t)))
     if by_name["latency"].rows:
         found.insert(2, Figure("latency", latency.latency_words(plan), by_name["latency"], lambda t: latency.latency_chart(plan, t)))

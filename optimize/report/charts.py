@@ -11,7 +11,7 @@ from optimize.growth import pool_work
 from optimize.records import Floats, Plan
 from optimize.report import grid, tables
 from optimize.report.bill import Bill
-from optimize.report.drawing import BAD, COLOURS, GOOD, WIDTH_IN, Theme, bars, figure, style
+from optimize.report.drawing import BAD, COLOURS, GOOD, PAGE, WIDTH_IN, Theme, bars, figure, style
 from optimize.report.words import count, promise
 
 ROOMY = 3.0  # times the busiest hour: capacity beyond it is told in words, lest it flatten demand
@@ -61,6 +61,7 @@ def promises_chart(plan: Plan, theme: Theme) -> Any | None:
 def hours_chart(plan: Plan, theme: Theme) -> Any:
     """Stacked requests/s by target with demand and capacity as lines, and replicas by pool below, over the hours of each kind of day."""
     from matplotlib.figure import Figure
+    from matplotlib.patches import Patch
     from matplotlib.ticker import MaxNLocator
 
     by_day = grid.days(plan.demand.slices) or {"hour slices": list(range(len(plan.demand.slices)))}
@@ -89,7 +90,7 @@ def hours_chart(plan: Plan, theme: Theme) -> Any:
         axes[-1, d].set_ylim(bottom=0)
         for row in range(len(parts)):
             style(axes[row, d], "y", theme)
-    axes[0, 0].set_ylabel("requests/s (line: demand)")
+    axes[0, 0].set_ylabel("requests/s (line: demand, dashed: capacity)" if pools else "requests/s (line: demand)")
     most = float(plan.demand.mean_rps.sum(axis=0).max())
     if room.max() > ROOMY * most:
         axes[0, 0].set_ylim(0, 1.3 * most)
@@ -99,6 +100,9 @@ def hours_chart(plan: Plan, theme: Theme) -> Any:
     if pools:
         axes[1, 0].set_ylabel("replicas")
         axes[1, 0].yaxis.set_major_locator(MaxNLocator(integer=True, nbins=5))
+    if theme is not PAGE:  # the page says it in text that wraps
+        keys = [Patch(color=colour, label=name) for colour, name in hours_legend(plan)]
+        drawn.legend(handles=keys, loc="outside lower left", ncols=2, frameon=False, fontsize=9, labelcolor=theme.ink)
     return drawn
 
 

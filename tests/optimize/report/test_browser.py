@@ -15,8 +15,10 @@ from pathlib import Path
 import pytest
 
 from optimize.report.html import html
+from optimize.report.stress import stress_json
 from sim.scenario.records import Finance
 from tests.optimize.report import plan_fixture
+from tests.optimize.report.test_stress_page import stress
 
 PROBE = """<script>addEventListener("load",()=>{
 document.querySelectorAll("details").forEach(d=>d.open=true);
@@ -35,7 +37,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     plan = plan_fixture.plan()
     finance = Finance(growth_per_month=0.04, migration_usd=20_000.0)
     folder = tmp_path_factory.mktemp("page")
-    text = html(replace(plan, scenario=replace(plan.scenario, finance=finance)))
+    text = html(replace(plan, scenario=replace(plan.scenario, finance=finance)), stress=stress_json(stress()))
     (folder / "report.html").write_text(text, encoding="utf-8")
     (folder / "probed.html").write_text(text.replace("</head>", f"{PROBE}</head>"), encoding="utf-8")
     return folder

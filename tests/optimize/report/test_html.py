@@ -9,8 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from optimize.explain.records import Why
+from optimize.records import Flip
 from optimize.report import write
 from optimize.report.html import html
+from optimize.report.page.style import STYLE
+from optimize.report.words import told_flips
 from optimize.report.write import check_folder, write_results
 from sim.errors import InputError
 from tests.optimize.report import plan_fixture
@@ -56,6 +60,39 @@ def test_every_element_is_closed(page: str) -> None:
 def test_charts_follow_the_colours_of_the_page(page: str) -> None:
     assert page.count("<svg") == page.count('role="img" aria-label="') == 8
     assert "#010203" not in page and "var(--ink)" in page and "prefers-color-scheme:dark" in page
+
+
+def test_words_stand_out_from_what_they_stand_on_in_every_light() -> None:
+    """WCAG 2.2, 1.4.3: 4.5 to 1; colours of light, dark and paper."""
+
+    def luminance(colour: str) -> float:
+        digits = colour[1:] if len(colour) == 7 else "".join(2 * c for c in colour[1:])
+        parts = [int(digits[k : k + 2], 16) / 255 for k in (0, 2, 4)]
+        linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    themes = [dict(re.findall(r"--(\w+):(#\w+)", rule)) for rule in re.findall(r":root\{(.*?)\}", STYLE)]
+    assert len(themes) == 3
+    for theme in themes:
+        for word in ("ink", "dim", "good", "bad"):
+            for ground in ("page", "card"):
+                light, dark = sorted((luminance(theme[word]), luminance(theme[ground])), reverse=True)
+                assert (light + 0.05) / (dark + 0.05) >= 4.5, (theme, word, ground)
+
+
+def test_every_section_is_linked_and_every_scrolling_region_has_a_name(page: str) -> None:
+    places = set(re.findall(r'<section id="([^"]+)"', page))
+    assert places == set(re.findall(r'<a href="#([^"]+)"', page)) and len(places) > 12
+    assert page.count("<div class=scroll") == page.count('role=region aria-label="')
+    assert page.count("<figure>") == page.count("<figcaption") == page.count('role="img" aria-label="')
+
+
+def test_flips_stand_nearest_first_and_far_account_limits_are_left_to_the_narrow_places() -> None:
+    far, near = Flip("r requests per minute", 10_000.0, 400.0, "far"), Flip("r tokens per minute", 10_000.0, 8_000.0, "near")
+    price, never = Flip("h100 price", 2.0, 3.0, "price"), Flip("l4 price", 1.0, None, "never")
+    plan = replace(plan_fixture.plan(), flips=(far, never, price, near))
+    assert told_flips(plan) == ["near", "price", "far", "never"]
+    assert told_flips(replace(plan, why=Why())) == ["near", "price", "never"]
 
 
 def test_same_plan_same_page(page: str) -> None:

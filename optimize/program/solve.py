@@ -11,7 +11,7 @@ from optimize.program.month import joined
 from optimize.program.reach import beyond_reach, within_reach
 from optimize.program.routes import PoolRoute, penalty_usd, pool_routes, undominated
 from optimize.program.stages import Found, at_once, by_hour
-from optimize.program.substitutes import with_fewer_hosts
+from optimize.program.substitutes import worth_trying
 from optimize.program.within import in_stages
 from optimize.records import ProgramInput, ProgramSolution
 
@@ -38,7 +38,7 @@ def solve_wide(problem: ProgramInput, effort: Effort) -> ProgramSolution:
     """`solve` for a problem whose relays have one tier each."""
     routes = undominated(problem, pool_routes(problem))
     penalty = penalty_usd(problem, routes)
-    routes = with_fewer_hosts(problem, routes)
+    problem, routes = worth_trying(problem, routes)
 
     def record(found: Found) -> ProgramSolution:
         bound = max(found.bound - penalty * unserved_requests(problem, found.parts), found.cost_bound) + problem.fixed_usd

@@ -1,4 +1,4 @@
-"""How many hosts of a pool an optimum can have, before other pools or relays do the same for less."""
+"""What no optimum has, because other pools or relays do the same for less: hosts of a pool beyond some number, calls of a dearer relay."""
 
 from __future__ import annotations
 
@@ -15,6 +15,11 @@ from optimize.records import Floats, PoolOption, ProgramInput, RelayTerms
 
 LOOK = 64  # hosts of a pool that are exchanged at once, at most
 STRICT = 1e-9  # relative: only what is cheaper beyond rounding takes a pool's place
+
+
+def worth_trying(problem: ProgramInput, routes: tuple[PoolRoute, ...]) -> tuple[ProgramInput, tuple[PoolRoute, ...]]:
+    """The problem without calls, and the routes without hosts, that no optimum needs."""
+    return without_dear_calls(problem, breakable(problem, routes)), with_fewer_hosts(problem, routes)
 
 
 def with_fewer_hosts(problem: ProgramInput, routes: tuple[PoolRoute, ...]) -> tuple[PoolRoute, ...]:
@@ -97,15 +102,45 @@ def called_usd(problem: ProgramInput, routes: tuple[PoolRoute, ...], broken: fro
     return found
 
 
+def without_dear_calls(problem: ProgramInput, broken: frozenset[int]) -> ProgramInput:
+    """The problem without calls for which another relay, without limits, asks no more in any hour and breaks no promise; of equals the
+    first stays. Relays with an account keep theirs: what is paid there may count towards a minimum.
+    """
+    demand = problem.demand.mean_rps
+    usd = [np.array([slice_usd(terms, t) for t in range(demand.shape[1])]) for terms in problem.relays]
+    free = [a for a, terms in enumerate(problem.relays) if unlimited(problem, terms) and terms.escalation is None]
+
+    def dearer(a: int, c: int) -> bool:
+        rows = [i for i in broken if problem.slos[i].class_index == c]
+        return any(
+            b != a
+            and bool(problem.relays[b].eligible[c] and np.isfinite(usd[b][:, c]).all())
+            and bool((usd[b][:, c] <= usd[a][:, c]).all() and (b < a or (usd[b][:, c] < usd[a][:, c]).any()))
+            and bool(np.all(problem.relays[b].miss[rows] <= problem.relays[a].miss[rows]))
+            for b in free
+        )
+
+    relays = list(problem.relays)
+    for a, terms in enumerate(relays):
+        if terms.escalation is None and not has_account(terms):
+            dear = [c for c in range(len(demand)) if terms.eligible[c] and dearer(a, c)]
+            relays[a] = replace(terms, eligible=terms.eligible & ~np.isin(np.arange(len(demand)), dear))
+    return replace(problem, relays=tuple(relays))
+
+
+def has_account(terms: RelayTerms) -> bool:
+    """Whether more than calls is paid there, or paid in another way."""
+    return bool(terms.tiers) or terms.committed_usd > 0 or terms.spend_cap_usd is not None or terms.units is not None
+
+
 def unlimited(problem: ProgramInput, terms: RelayTerms) -> bool:
     """Whether calls of a relay are bounded by nothing but demand."""
     if problem.max_relay_share < 1.0 or problem.relay_outage_reserve:
         return False
     if problem.vendor_shares.get(terms.relay.vendor, problem.vendor_shares.get("*", 1.0)) < 1.0:
         return False
-    account = terms.tiers or terms.committed_usd > 0 or terms.spend_cap_usd is not None or terms.units is not None
     limits = terms.hard_limits and (terms.relay.rpm is not None or terms.relay.tpm is not None)
-    return not account and not limits
+    return not has_account(terms) and not limits
 
 
 def answers_no_worse(terms: RelayTerms, route: PoolRoute, c: int, rows: list[int]) -> bool:

@@ -121,6 +121,12 @@ def test_same_input_gives_the_same_answer_to_the_last_bit() -> None:
     assert one.pool_flow.tobytes() == two.pool_flow.tobytes() and one.cost_usd == two.cost_usd
 
 
+def test_what_was_solved_before_changes_nothing() -> None:
+    one = [solve(random_problem(seed)).pool_flow.tobytes() for seed in (3, 8, 14)]
+    two = [solve(random_problem(seed)).pool_flow.tobytes() for seed in (14, 3, 8)]
+    assert one == [two[1], two[2], two[0]]
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_stages_and_allotments_keep_every_rule_and_their_bound_is_below_the_optimum(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     given, best = random_problem(seed), best_usd(random_problem(seed))

@@ -10,7 +10,7 @@ import pytest
 
 from optimize.program.routes import PoolRoute, breakable, pool_routes, undominated
 from optimize.program.solve import solve
-from optimize.program.substitutes import with_fewer_hosts
+from optimize.program.substitutes import with_fewer_hosts, without_dear_calls
 from optimize.records import ProgramInput, SloRow
 from tests.optimize.program.enumerate_plans import best_usd
 from tests.optimize.program.problems import offer, pool, problem, relay
@@ -68,6 +68,23 @@ def test_pool_that_costs_more_than_calls_is_left_out_unless_calls_are_limited() 
     assert all(bounds(each)["small"] == [3, 2] for each in limited)
 
 
+def test_dearer_relays_are_not_called_unless_they_miss_less_or_have_an_account() -> None:
+    asks = [relay("first", [2e-4], [0.0], hard=False), relay("same", [2e-4], [0.0], hard=False), relay("dear", [3e-4], [0.0], hard=False)]
+    given = replace(small_and_large(), relays=tuple(asks))
+
+    def called(each: ProgramInput) -> list[bool]:
+        return [bool(terms.eligible[0]) for terms in without_dear_calls(each, breakable(each, ())).relays]
+
+    assert called(given) == [True, False, False]
+    missing = replace(given, relays=(relay("cheap", [1e-4], [0.2], hard=False), *asks))
+    assert called(missing) == [True, True, False, False]
+    committed = replace(given, relays=(*asks[:2], replace(asks[2], committed_usd=100.0)))
+    assert called(committed) == [True, False, True]
+    assert called(replace(given, max_relay_share=0.5)) == [True, True, True]
+    dear_by_day = replace(asks[0], hour_factors=np.array([[1.0, 2.0]]))
+    assert called(replace(given, relays=(dear_by_day, asks[2]))) == [True, True]
+
+
 def test_bounds_appear_in_the_random_problems_and_keep_their_optimum() -> None:
     lowered = 0
     for seed in range(60):
@@ -94,5 +111,5 @@ def test_a_market_of_many_offers_costs_the_same_with_and_without_the_bounds(seed
     given = replace(given, n_plus_one=bool(seed % 2))
     one = solve(given, gap=1e-7)
     assert bounds(given) != {route.terms.option.offer.id: route.most.tolist() for route in undominated(given, pool_routes(given))}
-    monkeypatch.setattr("optimize.program.solve.with_fewer_hosts", lambda _, routes: routes)
+    monkeypatch.setattr("optimize.program.solve.worth_trying", lambda given, routes: (given, routes))
     assert solve(given, gap=1e-7).cost_usd == pytest.approx(one.cost_usd, rel=1e-6)

@@ -14,6 +14,7 @@ from optimize.report.bill import Bill
 from optimize.report.drawing import BAD, COLOURS, GOOD, PAGE, WIDTH_IN, Theme, bars, figure, style
 from optimize.report.words import count, promise
 
+LINES: tuple[tuple[Any, str], ...] = (("-", "demand"), ("--", "what the fleet could carry at this mix"))
 ROOMY = 3.0  # times the busiest hour: capacity beyond it is told in words, lest it flatten demand
 EDGE = 1.6  # of a limit: latencies beyond it stand at the edge
 
@@ -61,6 +62,7 @@ def promises_chart(plan: Plan, theme: Theme) -> Any | None:
 def hours_chart(plan: Plan, theme: Theme) -> Any:
     """Stacked requests/s by target with demand and capacity as lines, and replicas by pool below, over the hours of each kind of day."""
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
     from matplotlib.ticker import MaxNLocator
 
@@ -90,7 +92,7 @@ def hours_chart(plan: Plan, theme: Theme) -> Any:
         axes[-1, d].set_ylim(bottom=0)
         for row in range(len(parts)):
             style(axes[row, d], "y", theme)
-    axes[0, 0].set_ylabel("requests/s (line: demand, dashed: capacity)" if pools else "requests/s (line: demand)")
+    axes[0, 0].set_ylabel("requests/s")
     most = float(plan.demand.mean_rps.sum(axis=0).max())
     if room.max() > ROOMY * most:
         axes[0, 0].set_ylim(0, 1.3 * most)
@@ -101,7 +103,9 @@ def hours_chart(plan: Plan, theme: Theme) -> Any:
         axes[1, 0].set_ylabel("replicas")
         axes[1, 0].yaxis.set_major_locator(MaxNLocator(integer=True, nbins=5))
     if theme is not PAGE:  # the page says it in text that wraps
-        keys = [Patch(color=colour, label=name) for colour, name in hours_legend(plan)]
+        lines = [Line2D([], [], color=theme.ink, linestyle=dash, label=name) for dash, name in LINES[: 1 + bool(pools)]]
+        keys = [*(Patch(color=colour, label=name) for colour, name in hours_legend(plan)), *lines]
+        drawn.set_figheight(drawn.get_figheight() + 0.22 * math.ceil(len(keys) / 2))
         drawn.legend(handles=keys, loc="outside lower left", ncols=2, frameon=False, fontsize=9, labelcolor=theme.ink)
     return drawn
 

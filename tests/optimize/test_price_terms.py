@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from optimize.explain.hit_flip import at_full_price
+from optimize.money import charges as charges_module
 from optimize.money import contracts, hours, metering
 from optimize.money.bill import cost_lines, plan_cost_usd
 from optimize.money.charges import OTHER, charges, repriced
@@ -19,6 +20,7 @@ from optimize.records import ProgramInput, RelayTerms
 from optimize.relay_bills import class_bill, price_notes
 from optimize.relay_terms import relay_terms
 from optimize.reprice import at_prices_of
+from sim.catalog import price_terms
 from sim.catalog.loader import load_catalog
 from sim.catalog.price_terms import LongPrompt, OffPeak
 from sim.catalog.records import Relay
@@ -253,4 +255,4 @@ def test_the_rows_of_the_catalogue_state_these_terms() -> None:
 
 
 def test_examples_in_docstrings_hold() -> None:
-    assert all(doctest.testmod(module).failed == 0 for module in (metering, hours, contracts))
+    assert all(doctest.testmod(module).failed == 0 for module in (metering, hours, contracts, charges_module, price_terms))

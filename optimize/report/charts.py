@@ -28,7 +28,7 @@ def cost_chart(plan: Plan, bill: Bill, theme: Theme) -> Any:
 
 def alternatives_chart(plan: Plan, bill: Bill, theme: Theme) -> Any:
     """Horizontal bars: the plan and what could be done instead; the dashed line is the budget."""
-    names, amounts, colours, notes = ["this plan"], [bill.total / 100], [COLOURS[0]], [plan.status.replace("_", " ")]
+    names, amounts, colours, notes = ["this plan"], [bill.total / 100], [COLOURS[0]], [_status(plan)]
     for name, status, amount, *_ in tables.alternatives_table(plan, bill).rows:
         if isinstance(amount, int | float) and math.isfinite(amount):
             names.append(str(name))
@@ -36,6 +36,11 @@ def alternatives_chart(plan: Plan, bill: Bill, theme: Theme) -> Any:
             amounts.append(float(amount))
             colours.append(BAD if status in ("over_budget", "infeasible", "missed") else COLOURS[5])
     return bars(theme, names, amounts, colours, f"{bill.currency} a month (dashed: budget)", plan.scenario.budget.per_month, notes)
+
+
+def _status(plan: Plan) -> str:
+    """What the bar of the plan is told to be."""
+    return "leaves requests out" if plan.status in ("over_budget", "infeasible") else plan.status
 
 
 def promises_chart(plan: Plan, theme: Theme) -> Any | None:

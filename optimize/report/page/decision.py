@@ -10,6 +10,7 @@ from typing import Any
 from optimize.breakeven import LOW
 from optimize.records import Plan
 from optimize.report.bill import cents_of
+from optimize.report.decision_why import no_plan_lines
 from optimize.report.finance import Money, daily_users
 from optimize.report.page.parts import bullets
 from optimize.report.quality import verdict_words
@@ -28,7 +29,7 @@ def decision(plan: Plan, money: Money) -> str:
     tiles = [
         _tile("Cost", _cost(plan, money)),
         _tile("If demand is another", band(plan, money)),
-        _tile("What flips the answer", bullets(told_flips(plan)[:FLIPS]) or "<p>not examined</p>"),
+        _turns(plan, money),
         _tile("Instead of this plan", _others(plan, money)),
         _tile("Own GPUs or relays", edge_words(plan, money)),
         _tile("Own or rent", _own(money)),
@@ -44,6 +45,13 @@ def decision(plan: Plan, money: Money) -> str:
 
 def _tile(title: str, inside: str, style: str = "") -> str:
     return f'<div class="tile{style}"><h3>{escape(title)}</h3>{inside}</div>'
+
+
+def _turns(plan: Plan, money: Money) -> str:
+    """What flips the answer; where there is no plan, what would make one."""
+    if plan.why is not None and plan.why.no_plan is not None:
+        return _tile("What would make a plan", bullets(no_plan_lines(plan, money.bill, plan.why.no_plan)[:FLIPS]))
+    return _tile("What flips the answer", bullets(told_flips(plan)[:FLIPS]) or "<p>not examined</p>")
 
 
 def _own(money: Money) -> str:

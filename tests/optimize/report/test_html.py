@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from optimize.explain.records import Why
+from optimize.explain.records import NoPlan, Why
 from optimize.records import Flip
 from optimize.report import write
 from optimize.report.html import html
@@ -93,6 +93,14 @@ def test_flips_stand_nearest_first_and_far_account_limits_are_left_to_the_narrow
     plan = replace(plan_fixture.plan(), flips=(far, never, price, near))
     assert told_flips(plan) == ["near", "price", "far", "never"]
     assert told_flips(replace(plan, why=Why())) == ["near", "price", "never"]
+
+
+def test_where_there_is_no_plan_the_first_page_says_what_would_make_one() -> None:
+    no_plan = NoPlan(41_000.0, 0.9, (), (), (), (), False)
+    page = html(replace(plan_fixture.over_budget(), why=Why(no_plan=no_plan)))
+    tiles = page[: page.index("<nav")]
+    assert "What would make a plan" in tiles and "the smallest budget that serves everything: $41,000" in tiles
+    assert "What flips the answer" not in tiles and "leaves requests out" in page
 
 
 def test_same_plan_same_page(page: str) -> None:

@@ -121,6 +121,15 @@ def test_same_input_gives_the_same_answer_to_the_last_bit() -> None:
     assert one.pool_flow.tobytes() == two.pool_flow.tobytes() and one.cost_usd == two.cost_usd
 
 
+def test_an_option_that_this_version_of_highs_does_not_know_is_left_out(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    cost = solve(random_problem(3)).cost_usd
+    monkeypatch.setattr("optimize.program.solver.LEAN", {"mip_of_the_next_century": True, "presolve": "off"})
+    assert solve(random_problem(3)).cost_usd == pytest.approx(cost, rel=1e-6)
+    assert capfd.readouterr().out == ""
+
+
 def test_what_was_solved_before_changes_nothing() -> None:
     one = [solve(random_problem(seed)).pool_flow.tobytes() for seed in (3, 8, 14)]
     two = [solve(random_problem(seed)).pool_flow.tobytes() for seed in (14, 3, 8)]

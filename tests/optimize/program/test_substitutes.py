@@ -11,7 +11,7 @@ import pytest
 from optimize.program.routes import PoolRoute, breakable, pool_routes, undominated
 from optimize.program.solve import solve
 from optimize.program.substitutes import with_fewer_hosts, without_dear_calls
-from optimize.records import ProgramInput, SloRow
+from optimize.records import ProgramInput, SloRow, SpotTerms
 from tests.optimize.program.enumerate_plans import best_usd
 from tests.optimize.program.problems import offer, pool, problem, relay
 from tests.optimize.program.random_problems import random_problem
@@ -99,17 +99,38 @@ def test_bounds_appear_in_the_random_problems_and_keep_their_optimum() -> None:
     assert lowered >= 2
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_a_market_of_many_offers_costs_the_same_with_and_without_the_bounds(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def market(seed: int) -> ProgramInput:
+    """Five to ten elastic offers of very different price, some scarce or spot, pools of some classes, relays with and without limits."""
     rng = np.random.default_rng(seed)
     pools = []
-    for k in range(9):
-        price = float(rng.uniform(0.5, 6.0))
-        load = (rng.uniform(0.1, 0.4, 2) / price ** rng.uniform(0.5, 1.2)).tolist()
-        pools.append(pool(offer(f"o{k}", price), load, rng.uniform(0.0, 0.045, 1).tolist(), intercept=0.3 * (k % 2)))
-    given = problem(rng.uniform(1, 12, (2, 4)).tolist(), pools, [relay("r", [4e-4, math.inf], [0.01], hard=False)], SLOS)
-    given = replace(given, n_plus_one=bool(seed % 2))
-    one = solve(given, gap=1e-7)
-    assert bounds(given) != {route.terms.option.offer.id: route.most.tolist() for route in undominated(given, pool_routes(given))}
+    for k in range(int(rng.integers(5, 11))):
+        price, term = float(np.exp(rng.uniform(-1.0, 3.2))), "spot" if rng.random() < 0.2 else "on_demand"
+        sold = offer(f"o{k}", price, stock=int(rng.integers(1, 6)) if rng.random() < 0.15 else None, term=term)
+        load = rng.uniform(0.05, 0.4, 3) * np.exp(rng.normal(0.0, 0.8, 3)) / price ** rng.uniform(0.6, 1.1)
+        served = rng.random(3) < 0.6
+        served[int(rng.integers(3))] = True
+        intercept = float(rng.uniform(0.05, 0.6)) if rng.random() < 0.4 else 0.0
+        misses = rng.uniform(0.0, 0.08, 3) * (rng.random(3) < 0.6)
+        pools.append(pool(sold, np.where(served, load, np.inf).tolist(), misses.tolist(), 1 + intercept / 4, intercept))
+    relays = []
+    for a in range(int(rng.integers(0, 4))):
+        usd = np.where(rng.random(3) < 0.7, np.exp(rng.uniform(-10.5, -7.0, 3)), np.inf)
+        misses = rng.uniform(0.0, 0.1, 3) * (rng.random(3) < 0.5)
+        relays.append(relay(f"r{a}", usd.tolist(), misses.tolist(), float(rng.integers(50, 900)), hard=bool(rng.random() < 0.5)))
+    slos = [SloRow(c, "ttft", 0.95, 1.0) for c in range(3)]
+    share = 0.6 if rng.random() < 0.2 else 1.0
+    given = problem(rng.uniform(0.5, 15.0, (3, 2)).tolist(), pools, relays, slos, share=share, n_plus_one=bool(rng.random() < 0.3))
+    return replace(given, spot=SpotTerms(0.5, 0.8), relay_outage_reserve=bool(rng.random() < 0.15))
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_markets_cost_the_same_with_and_without_the_bounds(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    seeds = range(15 * block, 15 * block + 15)
+    with_bounds = [solve(market(seed), gap=1e-7) for seed in seeds]
     monkeypatch.setattr("optimize.program.solve.worth_trying", lambda given, routes: (given, routes))
-    assert solve(given, gap=1e-7).cost_usd == pytest.approx(one.cost_usd, rel=1e-6)
+    monkeypatch.setattr("optimize.program.routes.no_worse", lambda *_: False)
+    for seed, one in zip(seeds, with_bounds, strict=True):
+        other = solve(market(seed), gap=1e-7)
+        assert one.cost_usd == pytest.approx(other.cost_usd, rel=1e-6), seed
+        assert one.unserved.sum() == pytest.approx(other.unserved.sum(), abs=1e-6), seed
+        assert one.model_bound_usd <= other.cost_usd * (1 + 1e-6), seed

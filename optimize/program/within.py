@@ -8,17 +8,20 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from optimize.money import HOUR_S
 from optimize.program.allotment import Task, by_allotments, fill
 from optimize.program.answer import Parts, first_tiers, spent_usd, unserved_requests
 from optimize.program.hours import Effort, solve_hours
-from optimize.program.month import Month
+from optimize.program.month import Month, MonthPrices
 from optimize.program.recombine import Menu, beside_month, cheapest, menu_of
 from optimize.program.routes import PoolRoute
 from optimize.program.shares import prices_of
-from optimize.program.stages import Found, Tried, in_two_stages, shared_bound, stage_one, start_of
+from optimize.program.stages import Found, in_two_stages, payments_bind, shared_bound, stage_one, start_of
 from optimize.records import Ints, ProgramInput
 
 KEEN = 1.5  # price of a request left out, relative to what one more costs everywhere, where as much as possible is to be served
+MARGINAL = 2.0  # first guess at the price of a request left out, over the mean cost of one that is served
+TRIFLE = 1e-6  # of the penalty: the least price tried
 ROUGH = 0.01  # gap of stage one where only its decisions count: the bound comes from elsewhere
 NEARLY = 0.01  # of the budget: a plan this little above it is worth the search for one inside
 PASSES = 8  # prices tried at most
@@ -39,7 +42,7 @@ def in_stages(problem: ProgramInput, routes: tuple[PoolRoute, ...], penalty: flo
         found = in_two_stages(problem, routes, penalty, effort, outcome, prices, start)
         if spent_usd(problem, routes, found.parts) <= budget_usd:
             return found
-    return within_budget(problem, routes, penalty, effort, budget_usd, month, start, outcome.bound / start.usd)
+    return within_budget(problem, routes, penalty, effort, budget_usd, month, (start.parts,))
 
 
 def within_budget(
@@ -49,39 +52,63 @@ def within_budget(
     effort: Effort,
     budget_usd: float,
     month: Month,
-    start: Tried | None = None,
-    divisible: float = 1.0,
+    known: tuple[Parts, ...] = (),
 ) -> Found:
-    """The least cost plus penalty found inside a budget that `month`, `start` and its hours overspend.
-
-    divisible   bound of stage one over the cost of `start`: the relaxation feels a budget that is smaller by this
+    """The least cost plus penalty found inside a budget in which `month` and its hours (`known`) do not serve all.
 
     Bound (Lagrangian): with b a bound on cost + w lack for a price w <= penalty on a request left out, all solutions that leave out no
     more than this one cost at least b - w lack; and with s = penalty / w - 1, cost + penalty lack >= (1 + s) b - s budget.
     """
-    felt = budget_usd * min(1.0, divisible)
-    prices = prices_of(problem, routes, penalty, felt)
-    weak = penalty / (1.0 + prices.budget)
-    known = () if start is None else (start.parts,)
-    if something_shared(problem, month) or spent_usd(problem, routes, month.parts(problem)) > budget_usd:
-        known = ()
-        rough = replace(effort, gap=max(effort.gap, ROUGH))
-        month, _ = stage_one(problem, routes, KEEN * weak, rough, felt, all_served=False)
-    task = Task(problem, routes, month, prices, replace(effort, prove=False), budget_usd)
-    tries = by_worth(task, weak, penalty, known)
+    guess = min(penalty, max(MARGINAL * budget_usd / max(requests(problem), 1.0), TRIFLE * penalty))
+    task = task_of(problem, routes, month, effort, budget_usd, guess)
+    if task.spent_usd(month.parts(problem)) > task.limit_usd:
+        month, _ = stage_one(problem, routes, KEEN * guess, replace(effort, gap=max(effort.gap, ROUGH)), budget_usd, all_served=False)
+        task, known = replace(task, month=month), ()
+    tries = by_worth(task, guess, penalty, known)
     worth = halved(task, tries, menu_of(problem, routes, tries.found))[1]
-    shared = shared_bound(problem, routes, prices, worth, effort)
-    bounds = [(worth, shared.usd)]
-    more = beside_month(problem, routes, month, tries.safe, shared.parts)
-    parts = spent_up(task, tries, menu_of(problem, routes, [*tries.found, more]))
-    found = bounded(task, parts, penalty, bounds)
-    if task.spent_usd(parts) - found.cost_bound <= COARSE * budget_usd:
-        return found
-    other = by_allotments(task, KEEN * weak)
-    if other is not None and unserved_requests(problem, other) < unserved_requests(problem, parts):
-        parts = other
-    bounds.append((weak, stage_one(problem, routes, weak, effort, None, all_served=False)[1].bound))
+    bounds, ways = [], [(task, tries)]
+    if something_shared(problem, month):
+        other, outcome = stage_one(problem, routes, worth, effort, None, all_served=False)
+        bounds.append((worth, outcome.bound))
+        again = replace(task, month=other)
+        if not alike(problem, month, other) and again.spent_usd(other.parts(problem)) <= task.limit_usd:
+            ways.append((again, by_worth(again, worth, penalty, ())))
+    shared = shared_bound(problem, routes, prices_of(problem, routes, worth), worth, effort)
+    bounds.append((worth, shared.usd))
+    found = []
+    for each, tried in ways:
+        more = beside_month(problem, routes, each.month, tried.safe, shared.parts)
+        found.append(spent_up(each, tried, menu_of(problem, routes, [*tried.found, more])))
+    parts = min(found, key=lambda parts: unserved_requests(problem, parts))
+    answer = bounded(task, parts, penalty, bounds)
+    if task.spent_usd(parts) - answer.cost_bound <= COARSE * budget_usd:
+        return answer
+    allotted = by_allotments(task, KEEN * worth)
+    if allotted is not None and unserved_requests(problem, allotted) < unserved_requests(problem, parts):
+        parts = allotted
+    bounds.append((worth, stage_one(problem, routes, worth, effort, None, all_served=False)[1].bound))
     return bounded(task, parts, penalty, bounds)
+
+
+def requests(problem: ProgramInput) -> float:
+    """Requests a month."""
+    return float((problem.demand.mean_rps @ problem.demand.weight_h).sum()) * HOUR_S
+
+
+def task_of(problem: ProgramInput, routes: tuple[PoolRoute, ...], month: Month, effort: Effort, budget_usd: float, worth: float) -> Task:
+    """Hours beside `month`, with the prices that they are blind without."""
+    prices = prices_of(problem, routes, worth) if payments_bind(problem, month) else MonthPrices()
+    return Task(problem, routes, month, prices, replace(effort, prove=False), budget_usd)
+
+
+def alike(problem: ProgramInput, one: Month, other: Month) -> bool:
+    """Whether two months buy the same."""
+    return all(np.array_equal(mine, theirs) for mine, theirs in zip(bought(one.parts(problem)), bought(other.parts(problem)), strict=True))
+
+
+def bought(parts: Parts) -> tuple[Ints, Ints, Ints]:
+    """Base hosts, units and tiers of hours that hold nothing else."""
+    return parts.hosts, parts.units, parts.bought
 
 
 def bounded(task: Task, parts: Parts, penalty: float, bounds: Sequence[tuple[float, float]]) -> Found:

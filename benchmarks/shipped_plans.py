@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import resource
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -19,7 +20,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from benchmarks.fresh_seeds import Kept, fresh_seeds, hours_of, play_all, seeds_missed
-from benchmarks.whatif import cpu_s
 from optimize.plan import optimize
 from optimize.report.plan_json import plan_json
 from sim.scenario import load_scenario
@@ -77,7 +77,7 @@ def cpu_used() -> float:
     from joblib.externals.loky import get_reusable_executor
 
     get_reusable_executor().shutdown(wait=True)
-    return cpu_s()
+    return sum(sum(resource.getrusage(who)[:2]) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
 
 
 def row_of(path: Path, count: int, every_hour: bool, jobs: int, folder: Path) -> Row:

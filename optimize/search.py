@@ -60,7 +60,7 @@ class Market:
     tell: Tell
     measured: int = 0
     requests_simulated: int = 0
-    half_width: float = 0.0
+    half_width: float = 0.0  # of attainment, the widest of the close measurements
     interrupted: bool = False
     rounds: int = field(default=0)
 
@@ -135,7 +135,7 @@ def settle_at(market: Market, restriction: Restriction, rounds: int, rough: bool
             state.points[(probe.replicas, probe.mix)] = point
             market.measured += 1
             market.requests_simulated += point.requests_simulated
-            market.half_width = max(market.half_width, point.attainment_half_width)
+            market.half_width = max(market.half_width, 0.0 if point.rough else point.attainment_half_width)
     return Settled(problem, solution, tuple(pools))
 
 

@@ -36,7 +36,7 @@ def with_fewer_hosts(problem: ProgramInput, routes: tuple[PoolRoute, ...]) -> tu
     called = called_usd(problem, routes, broken)
     kept = []
     for k, route in enumerate(routes):
-        if not route.elastic or len(route.terms.levels) > 1:
+        if not route.elastic or len(route.terms.levels) > 1 or route.usd_per_hour <= 0:
             kept.append(route)
             continue
         most = np.minimum(route.most, called[k])
@@ -95,8 +95,8 @@ def called_usd(problem: ProgramInput, routes: tuple[PoolRoute, ...], broken: fro
                 if answers_no_worse(problem.relays[a], route, c, rows):
                     least[j] = np.minimum(least[j], usd[a][c] * HOUR_S)
         classes, price = list(route.served[0]), route.usd_per_hour * (1.0 - STRICT)
-        if price == 0.0:
-            continue  # hosts that cost nothing are never worth a call
+        if price <= 0:
+            continue  # nothing is cheaper than hosts that cost nothing
         least = np.where(demand[classes] > 0, least, 0.0)
         worth = (least / route.terms.levels[0].load[classes][:, None]).max(axis=0) * route.per_host
         all_called = (least * demand[classes]).sum(axis=0) / price

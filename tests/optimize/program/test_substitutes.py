@@ -68,6 +68,14 @@ def test_pool_that_costs_more_than_calls_is_left_out_unless_calls_are_limited() 
     assert all(bounds(each)["small"] == [3, 2] for each in limited)
 
 
+def test_hosts_that_cost_nothing_keep_their_bound_and_are_used_first() -> None:
+    given = small_and_large()
+    calls = (relay("r", [0.0], [0.0], hard=False),)
+    free = replace(given, pools=(pool(offer("small", 0.0), [1.0], [0.0]), given.pools[1]))
+    assert bounds(free) == {"small": [20, 2]} and solve(free).cost_usd == 0
+    assert bounds(replace(free, relays=calls)) == {"small": [20, 2]}
+
+
 def test_dearer_relays_are_not_called_unless_they_miss_less_or_have_an_account() -> None:
     asks = [relay("first", [2e-4], [0.0], hard=False), relay("same", [2e-4], [0.0], hard=False), relay("dear", [3e-4], [0.0], hard=False)]
     given = replace(small_and_large(), relays=tuple(asks))

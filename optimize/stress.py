@@ -66,12 +66,14 @@ def stress_saved(
     t = slice_index(demand_of(scenario), hour)
     fleet_from_plan(path, scenario, t, router_of(scenario))
     try:
-        found = stress(read_plan(path), scenario, None if hour is None else t, tell=tell)
+        plan = read_plan(path)
+        found = stress(plan, scenario, None if hour is None else t, tell=tell)
     except (KeyError, IndexError, TypeError, ValueError) as error:
         if isinstance(error, InputError):
             raise
         raise InputError(f"{path}: does not fit scenario {scenario.name}: {error!r}; make the plan again with `optimize`") from None
-    found = replace(found, plan_sha256=hashlib.sha256(path.read_bytes()).hexdigest())
+    if plan.get("scenario_digest") == scenario.digest:  # else it was tried under other traffic, which its report knows nothing of
+        found = replace(found, plan_sha256=hashlib.sha256(path.read_bytes()).hexdigest())
     if not harden:
         return found
     from optimize.hardening import hardening  # late: it loads the whole search

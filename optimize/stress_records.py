@@ -70,4 +70,4 @@ class Stress:
     seeds: tuple[int, ...]
     notes: tuple[str, ...]
     hardening: tuple[Hardening, ...] = ()
-    plan_sha256: str = ""  # of the plan.json that was tried; empty for a plan that no file holds
+    plan_sha256: str = ""  # of the plan.json that was tried on its own scenario; empty where no file holds it, or overrides differ

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import hashlib
 import json
 import os
 import subprocess
@@ -18,13 +19,14 @@ import optimize.stress
 import sim.lifecycle_draw
 from optimize import stress_cases
 from optimize.hardening import hardening
+from optimize.manifest import plan_bytes
 from optimize.plan import optimize as make_plan
 from optimize.plan_hour import HOUR_S, WARMUP_S
 from optimize.records import Plan
 from optimize.report.plan_json import plan_json
 from optimize.report.stress import render_stress, stress_json
 from optimize.store import CapacityStore
-from optimize.stress import recovery_s, stress
+from optimize.stress import recovery_s, stress, stress_saved
 from optimize.stress_cases import BEGIN_PS, END_PS, NOTICE_S, cases
 from optimize.stress_records import Stress, StressRow
 from sim.fleet import simulate
@@ -250,6 +252,14 @@ def test_the_command_prints_one_object_and_writes_tables(plans: dict[bool, Plan]
     assert len(lines) == 1 + sum(len(case["promises"]) for case in said["cases"])
     wrong = subprocess.run([*base, "--stress"], capture_output=True, text=True, env=os.environ)
     assert wrong.returncode == 2 and wrong.stderr.startswith("--stress: needs --plan")
+
+
+def test_only_a_test_on_the_plans_own_scenario_names_the_plan(plans: dict[bool, Plan], file: Path, tmp_path: Path) -> None:
+    own = load_scenario(file)
+    saved = tmp_path / "plan.json"
+    saved.write_bytes(plan_bytes(plan_json(replace(plans[False], scenario=own))))
+    tried = [stress_saved(scenario, saved, None, False, lambda _: None) for scenario in (own, load_scenario(file, ["traffic.rate_rps=1"]))]
+    assert [each.plan_sha256 for each in tried] == [hashlib.sha256(saved.read_bytes()).hexdigest(), ""]
 
 
 def test_examples_in_docstrings_run() -> None:

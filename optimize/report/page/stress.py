@@ -19,6 +19,7 @@ from optimize.report.words import percent
 
 Json = Mapping[str, Any]
 TITLE = "Under stress"
+KEYS = {"cases", "hardening", "notes", "seeds", "currency"}
 BEGIN, END = "<!--stress-->", "<!--/stress-->"
 ROOMY = 4  # promises beside each other whose cells hold a share and a word
 UNTRIED = "Not tried. This takes seconds to minutes, and shows the answer here:"
@@ -117,7 +118,7 @@ def stress_of(out: Path, plan_sha256: str) -> dict[str, Any] | None:
     except (OSError, ValueError, RecursionError):
         return None
     mine = isinstance(said, dict) and said.get("schema") == SCHEMA and said.get("plan_sha256") == plan_sha256
-    return said if mine else None
+    return said if mine and said.keys() >= KEYS else None
 
 
 def _rows(said: list[Json], names: list[str]) -> tuple[tuple[Any, ...], ...]:

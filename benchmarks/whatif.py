@@ -34,7 +34,7 @@ from optimize.whatif.task import program
 from optimize.whatif.tornado import one_at_a_time
 from optimize.whatif.vary import parse_axes
 
-FULL = ("traffic.daily_active_users=1e5:3e6:log10", "budget.per_month=5k,10k,20k,50k,100k,200k")  # 60 points
+FULL = ("traffic.daily_active_users=1e5:3e6:log10", "budget.per_month=10k,20k,40k,60k,100k,200k")  # 60 points
 WHO = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
 
 

@@ -82,8 +82,11 @@ SIZES = (
     Size("day_levers", 8, 4, 10, 24, 5, n_plus_one=True, budget=1.02, levers=True),
     Size("day_levers_tight", 8, 4, 10, 24, 5, n_plus_one=True, budget=0.97, levers=True),
     Size("day_all", 8, 4, 10, 24, 5, n_plus_one=True, budget=1.02, levers=True, extras=True),
+    Size("day_all_tight", 8, 4, 10, 24, 5, n_plus_one=True, budget=0.97, levers=True, extras=True),
     Size("week_10_classes", 8, 4, 10, 168, 5, n_plus_one=True, goal_cpu_s=150.0),
     Size("week_levers", 8, 4, 10, 168, 5, n_plus_one=True, budget=1.02, goal_cpu_s=150.0, levers=True),
+    Size("week_levers_tight", 8, 4, 10, 168, 5, n_plus_one=True, budget=0.97, goal_cpu_s=150.0, levers=True),
+    Size("week_all_tight", 8, 4, 10, 168, 5, n_plus_one=True, budget=0.97, goal_cpu_s=150.0, levers=True, extras=True),
 )
 
 

@@ -57,7 +57,7 @@ def _turns(plan: Plan, money: Money) -> str:
 def _own(money: Money) -> str:
     """The pools that cost most to rent, each in a sentence."""
     rows = [f"{row.pool}: {row.sentence}" for row in sorted(money.own, key=lambda row: -row.rent_usd)]
-    more = [f"and {len(rows) - SHOWN} more pools below"] if len(rows) > SHOWN else []
+    more = [f"and {counted(len(rows) - SHOWN, 'more pool')} below"] if len(rows) > SHOWN else []
     return bullets(rows[:SHOWN] + more) or "<p>this plan rents no hosts</p>"
 
 

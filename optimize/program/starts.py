@@ -18,6 +18,8 @@ def start_rows(model: Model) -> None:
         if not model.view.month:
             model.add(f"start_{p}_{t}", terms, pulp.LpConstraintLE, float((model.view.before or {}).get(p, 0)))
             continue
+        if model.problem.boot.previous[t] == t:  # the same hour all day: hosts never start
+            continue
         before = model.hosts.get((p, model.problem.boot.previous[t]))
         if before is not None:
             terms.append((before, -1.0))

@@ -23,9 +23,9 @@ from optimize.program.shares import prices_of
 from optimize.program.solve import solve
 from optimize.program.solver import run
 from optimize.program.stages import all_slices, shared_bound
-from optimize.records import ProgramInput
+from optimize.records import BootTerms, ProgramInput
 from tests.optimize.program.checker import violations
-from tests.optimize.program.problems import problem, relay
+from tests.optimize.program.problems import offer, pool, problem, relay
 
 LEVERS = Size("levers", 3, 2, 3, 6, 3, monthly=0.3, n_plus_one=True, levers=True)
 ALL = Size("all", 2, 4, 2, 6, 3, monthly=0.3, n_plus_one=True, levers=True, extras=True)
@@ -128,3 +128,11 @@ def test_an_hour_that_calls_a_tier_which_the_month_has_not_bought_is_left_where_
     assert shut.unserved.all() and not shut.calls.any()
     free = beside_month(given, (), Month({}), nothing, calling)
     assert free.calls[0, 0, 0] == 1.0 and free.unserved.tolist() == [[0.0, 1.0]]
+
+
+def test_hosts_that_run_the_same_hour_all_month_never_start() -> None:
+    given = problem([[4.0]], [pool(offer("o", 1.0), [1.0])])
+    booted = replace(given.pools[0].option.offer, boot_s=600.0)
+    pools = tuple(replace(terms, option=replace(terms.option, offer=booted)) for terms in given.pools)
+    same = replace(given, pools=pools, boot=BootTerms((0,), np.array([730.0])))
+    assert solve(same).cost_usd == pytest.approx(solve(given).cost_usd)

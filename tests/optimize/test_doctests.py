@@ -8,7 +8,20 @@ import importlib
 import pytest
 
 MONEY = ("assumptions", "capital", "extras", "ownership", "power", "rent", "tokens", "units", "utilisation")
-REPORT = ("bill", "grid", "latency", "plan_json", "terminal", "words", "workbook.facts", "workbook.pen")
+REPORT = (
+    "bill",
+    "drawing",
+    "grid",
+    "latency",
+    "page.decision",
+    "page.parts",
+    "page.stress",
+    "plan_json",
+    "terminal",
+    "words",
+    "workbook.facts",
+    "workbook.pen",
+)
 OTHERS = ("fresh_seeds", "invoice_file", "latency_ladder", "market", "pricebook", "report.price_table", "rerun")
 WITH_EXAMPLES = tuple(
     f"optimize.{name}" for name in (*(f"money.{name}" for name in MONEY), *(f"report.{name}" for name in REPORT), *OTHERS)

@@ -12,6 +12,7 @@ from optimize.money.classifier import classifier_usd
 from optimize.records import Plan, PoolTerms, ProgramInput
 from optimize.resolved import Curve, Work, closed, only
 from optimize.strategies import Strategy, all_api, self_hosted
+from sim.plural import plural
 
 DEMANDS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0)
 TOKENS = (0.25, 0.5, 1.0, 2.0, 4.0)
@@ -238,7 +239,7 @@ def _notes(curves: Curves, points: list[Point]) -> list[str]:
     if scaled:
         count = sum(not point.estimated for point in points)
         what = ", ".join(scaled)
-        notes.append(f"{count} of {len(points)} demands were solved again for every strategy; elsewhere scaled fleets stand for {what}")
+        notes.append(f"{count} of {len(points)} demands {plural(count, 'was', 'were')} solved again for every strategy; elsewhere scaled fleets stand for {what}")
     return notes
 
 

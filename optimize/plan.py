@@ -19,7 +19,16 @@ from optimize.market import pool_states, slo_rows
 from optimize.measured import measured_terms
 from optimize.money import cost_lines
 from optimize.plan_hour import check_playable
-from optimize.plan_notes import ASSUMPTIONS, calibration_warnings, effort, error_notes, hours_left_out, log_notes, relay_warnings
+from optimize.plan_notes import (
+    ASSUMPTIONS,
+    calibration_warnings,
+    effort,
+    error_notes,
+    hours_left_out,
+    in_currency,
+    log_notes,
+    relay_warnings,
+)
 from optimize.program.fluid import fluid_bound_usd
 from optimize.program.gap import gap_parts
 from optimize.quality import quality_of
@@ -111,7 +120,8 @@ def without_plan(market: Market, settled: Settled) -> tuple[Settled, str, list[s
     if free.unserved:
         return settled, "infeasible", [f"at any budget: {unserved_note(market, free)}"]
     need = free.solution.cost_usd
-    note = f"the cheapest plan that serves everything costs ${need:,.0f} a month, ${need - market.budget_usd:,.0f} above the budget"
+    above = in_currency(need - market.budget_usd, market.scenario)
+    note = f"the cheapest plan that serves everything costs {in_currency(need, market.scenario)} a month, {above} above the budget"
     inside = unserved_note(market, settled)
     return settled, "over_budget", [note, f"inside the budget: {inside}"]
 

@@ -34,6 +34,13 @@ def hours_left_out(settled: Settled) -> list[str]:
     return words
 
 
+def in_currency(usd: float, scenario: Scenario) -> str:
+    """An amount in the currency of the budget, without cents: "$300", "276 EUR"."""
+    currency = scenario.budget.currency
+    amount = usd / scenario.catalog.fx_usd.get(currency, 1.0)
+    return f"${amount:,.0f}" if currency == "USD" else f"{amount:,.0f} {currency}"
+
+
 def effort(market: Market, evidence: list[HourEvidence]) -> str:
     """What was simulated for the plan, and how closely attainments are known: half of the widest 95 % interval."""
     room = f"attainment +/- {100 * market.half_width:.2f} points"

@@ -134,6 +134,15 @@ def point_of(stats: TargetStats, log: RequestLog) -> Point:
     )
 
 
+def room_words(room: float) -> str:
+    """How far a pool is from the load that keeps the promises.
+
+    >>> room_words(0.174), room_words(0.004), room_words(-1e-9)
+    ('17% below what keeps the promises', 'at what keeps the promises', 'at what keeps the promises')
+    """
+    return f"{room:.0%} below what keeps the promises" if room >= 0.005 else "at what keeps the promises"
+
+
 def parts_of(deployment: Deployment, calibration: tuple[CalibrationRow, ...], at: Point) -> dict[str, float]:
     """Share of each part in the time of the step `at`. Products and weight reads overlap: their joint time is split by the norm's terms."""
     shape, c = physics.shape_of(deployment), coefficients_of(best_row(deployment, calibration))
@@ -190,7 +199,7 @@ def bottleneck(
     sentence = (
         f"{terms.option.id} at {hour}: {limit} ({WORDS[limit]}){part}; GPUs step {stats.busy_share:.0%} of the time, "
         f"KV {stats.kv_mean_share:.0%} full (peak {stats.kv_peak_share:.0%}), {stats.running_mean:.0f} of {limits.max_num_seqs} sequences; "
-        f"{max(0.0, 1 - load):.0%} below what keeps the promises"
+        f"{room_words(1 - load)}"
     )
     return Bottleneck(
         pool=terms.option.id,

@@ -239,7 +239,8 @@ def _notes(curves: Curves, points: list[Point]) -> list[str]:
     if scaled:
         count = sum(not point.estimated for point in points)
         what = ", ".join(scaled)
-        notes.append(f"{count} of {len(points)} demands {plural(count, 'was', 'were')} solved again for every strategy; elsewhere scaled fleets stand for {what}")
+        again = f"{count} of {len(points)} demands {plural(count, 'was', 'were')} solved again for every strategy"
+        notes.append(f"{again}; elsewhere scaled fleets stand for {what}")
     return notes
 
 

@@ -10,7 +10,7 @@ from scipy.special import stdtrit
 from optimize.records import Floats
 
 HOLD_OUT_SEEDS = tuple(range(9001, 9011))
-MORE_SEEDS = tuple(range(9011, 9031))  # where a promise holds, and how well is not known closely yet
+MORE_SEEDS = tuple(range(9011, 9031))  # for hours that those leave open, or whose attainment is not known closely yet
 RISK = 0.05  # of a fresh week: that any hour misses a promise
 HOUR_RISK = 0.01  # of a fresh hour, however few hours stand for the week: each of them comes hundreds of times a month
 FEW_MISSES = 10  # allowed in an hour: with fewer, chance decides whether a promise was kept in it

@@ -15,7 +15,7 @@ from optimize.records import ProgramInput, SloRow, SloVerdict
 from optimize.store import CapacityStore
 from sim.scenario.records import Scenario
 
-RULES = 1  # raise when seeds are judged otherwise: when an hour is closed, what a verdict says
+RULES = 2  # raise when seeds are judged otherwise: when an hour is closed, what a verdict says
 
 
 def hour_key(scenario: Scenario, problem: ProgramInput, hour: Hour, seeds: Sequence[int]) -> str:

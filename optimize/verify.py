@@ -53,9 +53,9 @@ def verify(
 ) -> list[HourEvidence]:
     """Evidence for each chosen hour, all classes together, every seed independent of the ones that capacity was searched on.
 
-    An hour is closed after 4 seeds where they settle it (`decided`), else after 8, else after all; where it holds, `more_seeds` go on
-    until every attainment is known to half a point. With `stop_after`, ends once so many hours do not hold: enough to know that the
-    plan must change. Hours that `store` has are not simulated again.
+    An hour is closed after 4 seeds where they settle it (`decided`), else after 8, else after all; `more_seeds` are for hours that are
+    still open, and for hours that hold, until every attainment is known to half a point. With `stop_after`, ends once so many hours do
+    not hold: enough to know that the plan must change. Hours that `store` has are not simulated again.
     """
     from joblib import Parallel
 
@@ -99,17 +99,24 @@ def remembered(store: CapacityStore, key: str, problem: ProgramInput, hour: Hour
 def samples_of(
     parallel: Any, scenario: Scenario, problem: ProgramInput, hour: Hour, seeds: Sequence[int], more_seeds: Sequence[int]
 ) -> list[HourSample]:
-    """Samples of one hour, seed by seed, until the hour is decided; one that holds goes on until it is known closely."""
+    """Samples of one hour, seed by seed, until the hour is decided; one that holds goes on until it is known closely.
+
+    One that `seeds` leave open, kept on average but not for sure on a fresh seed, is asked again after half of `more_seeds` and after all.
+    """
     quantiles, hours = np.array([row.quantile for row in problem.slos]), len(problem.demand.slices)
     seen: list[HourSample] = []
     for batch in simulated(parallel, scenario, problem, hour, seeds):
         seen += batch
         if decided(attained(seen), quantiles, hours):
             break
-    most = len(seen) + len(more_seeds)
+    most, left = len(seen) + len(more_seeds), list(more_seeds)
+    while left and not decided(attained(seen), quantiles, hours):
+        some = left[: max(1, len(more_seeds) // 2)]
+        seen += [sample for batch in simulated(parallel, scenario, problem, hour, some) for sample in batch]
+        left = left[len(some) :]
     if (fresh_seed_bound(attained(seen), hours) < quantiles).any() or not worth_more(attained(seen), most):
         return seen
-    for batch in simulated(parallel, scenario, problem, hour, more_seeds):
+    for batch in simulated(parallel, scenario, problem, hour, left):
         seen += batch
         if not worth_more(attained(seen), most):
             break

@@ -15,7 +15,7 @@ from optimize.hour_evidence import HourEvidence, half_width, worth_more
 from optimize.hour_store import hour_key
 from optimize.market import pool_states, slo_rows
 from optimize.plan import budget_usd, costs_of
-from optimize.plan_hour import fleet_of
+from optimize.plan_hour import HourSample, fleet_of
 from optimize.relay_terms import relay_terms
 from optimize.search import Market, Restriction, Settled, settle
 from optimize.store import CapacityStore
@@ -146,3 +146,21 @@ def test_half_width_is_that_of_students_t() -> None:
     """Two seeds 0.02 apart: sample deviation 0.01414, t at 97.5 % and one degree of freedom 12.706."""
     assert half_width(np.array([[0.99], [0.97]]))[0] == pytest.approx(12.706 * 0.0141421 / np.sqrt(2), rel=1e-4)
     assert not worth_more(np.array([[0.99], [0.99]]), 24)
+
+
+@pytest.mark.parametrize(("needed", "asked"), [(4, 4), (14, 14), (24, 24), (99, 24)])
+def test_an_hour_that_stays_open_is_asked_again_on_more_seeds(
+    settled: tuple[Market, Settled], monkeypatch: pytest.MonkeyPatch, needed: int, asked: int
+) -> None:
+    market, plan = settled
+    costs = [state.cost for state in plan.pools]
+    monkeypatch.setattr(module, "decided", lambda attainment, *_: len(attainment) >= needed)
+    monkeypatch.setattr(module, "worth_more", lambda *_: False)
+    monkeypatch.setattr(module, "simulate_hour", lambda scenario, problem, hour, seed: made(seed, len(problem.slos)))
+    (hour,) = verify(market.scenario, plan.problem, plan.solution, costs, SEEDS, 1, more_seeds=tuple(range(9011, 9031)))
+    assert len(hour.attainment) == asked
+
+
+def made(seed: int, rows: int) -> HourSample:
+    counts = np.full((2, rows), 100, np.int64)
+    return HourSample(counts, counts, tuple(np.full(200, 0.1, np.float32) for _ in range(rows)), 200)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from optimize.money import relay_request_usd
 from optimize.money.hours import slice_factors
@@ -53,29 +55,60 @@ def cache_survival(scenario: Scenario) -> float:
     return 0.5 * (1 + math.erf(z / math.sqrt(2)))
 
 
-def cacheable(sample: Requests, relay: Relay, input_factor: float = 1.0) -> Floats:
-    """[requests] input tokens that the relay finds cached if nothing is forgotten; its tokenizer makes `input_factor` of each of ours."""
-    prefix = np.floor(sample.prefix_tokens * input_factor)
+@dataclass(frozen=True)
+class Kept:
+    """Probability that a relay still has what a prompt repeats: `turn`, of the session's last turn; `system`, the class's system prompt."""
+
+    turn: float
+    system: float
+
+
+def kept_of(scenario: Scenario, demand: Demand, c: int) -> Kept:
+    """What a relay keeps of class `c`, if all of it goes there.
+
+    The system prompt is read again by every request of the class: with Poisson arrivals at rate r another one came within the lifetime
+    L with probability 1 - exp(-r L); the mean over the requests of a month.
+    """
+    rate, weight = demand.mean_rps[c], demand.mean_rps[c] * demand.weight_h
+    shared = float(weight @ -np.expm1(-rate * CACHE_LIFETIME_S) / weight.sum()) if weight.sum() > 0 else 0.0
+    return Kept(cache_survival(scenario), shared)
+
+
+def cacheable(tokens: npt.NDArray[Any], relay: Relay, input_factor: float = 1.0) -> Floats:
+    """[requests] tokens of a prefix that the relay bills as cached; its tokenizer makes `input_factor` of each of ours."""
+    prefix = np.floor(tokens * input_factor)
     found: Floats = np.where(prefix >= relay.cache_min_prefix, prefix // CACHE_GRAIN * CACHE_GRAIN, 0)
     return found
 
 
-def cached_tokens(sample: Requests, relay: Relay, survival: float, input_factor: float = 1.0) -> float:
+def tokens_read(sample: Requests, relay: Relay, kept: Kept, input_factor: float = 1.0) -> Floats:
+    """[requests] expected input tokens at the cached price.
+
+    A later turn finds its session's last prompt, or where that is forgotten the system prompt, which is all that a first turn can find.
+    The last prompt is the prefix without the answer to it, which has not come back in a prompt yet; that answer is taken as the mean one.
+    """
+    later = sample.prefix_tokens > sample.system_tokens
+    answer = float(sample.output_tokens.mean()) if len(sample) else 0.0
+    last = np.maximum(sample.prefix_tokens - answer * (later & (sample.session_id >= 0)), sample.system_tokens)
+    whole, system = (cacheable(each, relay, input_factor) for each in (last, sample.system_tokens))
+    found: Floats = np.where(later, kept.turn * whole + (1 - kept.turn) * kept.system * system, kept.system * system)
+    return found
+
+
+def cached_tokens(sample: Requests, relay: Relay, kept: Kept, input_factor: float = 1.0) -> float:
     """Mean input tokens per request that the relay bills at its cached price."""
     if relay.usd_per_mtok_cached is None:
         return 0.0
-    return float(cacheable(sample, relay, input_factor).mean()) * survival
+    return float(tokens_read(sample, relay, kept, input_factor).mean())
 
 
-def cached_and_written(
-    sample: Requests, relay: Relay, survival: float, input_factor: float, tokens: tuple[float, float]
-) -> tuple[float, float]:
+def cached_and_written(sample: Requests, relay: Relay, kept: Kept, input_factor: float, tokens: tuple[float, float]) -> tuple[float, float]:
     """Mean input tokens per request at the cached price and at the price of cache writes; (0, 0) where caching costs more than it saves.
 
     With caching on, what a prompt of the vendor's least length does not find in the cache is written to it, also by last turns that
     nobody continues. Writes count only where they have a price of their own. `tokens` are the mean input and output of a request.
     """
-    cached = cached_tokens(sample, relay, survival, input_factor)
+    cached = cached_tokens(sample, relay, kept, input_factor)
     if relay.usd_per_mtok_cache_write is None or cached == 0.0:
         return cached, 0.0
     long = float(np.mean(np.where(sample.input_tokens * input_factor >= relay.cache_min_prefix, sample.input_tokens * input_factor, 0.0)))
@@ -85,18 +118,18 @@ def cached_and_written(
 
 
 def class_bill(
-    relay: Relay, request_class: RequestClass, sample: Requests, survival: float, factors: Sequence[float], tokens: tuple[float, float]
+    relay: Relay, request_class: RequestClass, sample: Requests, kept: Kept, factors: Sequence[float], tokens: tuple[float, float]
 ) -> ClassBill:
     """The cheaper of single requests and, where the class may wait for it, the batch service.
 
     sample   requests of the class in our tokens;  factors  input and output tokens of the relay per token of ours
     tokens   mean input and output tokens of a request, as the relay counts them
     """
-    cached, written = cached_and_written(sample, relay, survival, factors[0], tokens)
+    cached, written = cached_and_written(sample, relay, kept, factors[0], tokens)
     usd, meter = relay_request_usd(relay, tokens[0], cached, tokens[1], written), None
     prompts = np.asarray(sample.input_tokens * factors[0], dtype=np.float64)
     if relay.long_prompts and float(prompts.max(initial=0.0)) > relay.long_prompts[0].above_tokens:
-        read = cacheable(sample, relay, factors[0]) * survival * (cached > 0)
+        read = tokens_read(sample, relay, kept, factors[0]) * (cached > 0)
         enters = np.where(prompts >= relay.cache_min_prefix, np.maximum(prompts - read, 0.0), 0.0) * (written > 0)
         answers = np.asarray(sample.output_tokens * factors[1], dtype=np.float64)
         kinds = (np.maximum(prompts - read - enters, 0.0), read, enters, answers)

@@ -9,7 +9,7 @@ import numpy as np
 from optimize.contract_terms import contracted
 from optimize.permits import class_reason, relay_reason
 from optimize.records import Dropped, RelayTerms, SloRow
-from optimize.relay_bills import cache_survival, class_bill, hour_factors, meter_of
+from optimize.relay_bills import class_bill, hour_factors, kept_of, meter_of
 from optimize.token_factors import class_factors
 from sim.catalog.records import Relay
 from sim.model_tokens import counted_by_class
@@ -61,7 +61,6 @@ def relay_terms(scenario: Scenario, demand: Demand, slos: tuple[SloRow, ...]) ->
     """Terms of every candidate relay that at least one class may use."""
     classes = range(len(scenario.request_classes))
     samples = {c: class_sample(scenario, c) for c in classes}
-    survival = cache_survival(scenario)
     answer = []
     for relay in scenario.relays:
         if relay_reason(relay, scenario):
@@ -77,7 +76,8 @@ def relay_terms(scenario: Scenario, demand: Demand, slos: tuple[SloRow, ...]) ->
         bills = {}
         for c in map(int, np.flatnonzero(eligible)):
             sample = counted_by_class(samples[c], given)
-            bill = class_bill(relay, scenario.request_classes[c], samples[c], survival, factors[c], (inputs[c], outputs[c]))
+            kept = kept_of(scenario, demand, c)
+            bill = class_bill(relay, scenario.request_classes[c], samples[c], kept, factors[c], (inputs[c], outputs[c]))
             bills[c], usd[c], cached[c], new[c] = bill, bill.usd, bill.cached, bill.written
             rows = [i for i, row in enumerate(slos) if row.class_index == c]
             before_s = scenario.request_classes[c].before_s

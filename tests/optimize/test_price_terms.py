@@ -17,7 +17,7 @@ from optimize.money.metering import KINDS, Metered, metered_usd, plain_meter, so
 from optimize.money.tokens import LongContext, TokenCount, TokenPrices, token_usd
 from optimize.program.solve import solve
 from optimize.records import ProgramInput, RelayTerms
-from optimize.relay_bills import class_bill, price_notes
+from optimize.relay_bills import Kept, class_bill, price_notes
 from optimize.relay_terms import relay_terms
 from optimize.reprice import at_prices_of
 from sim.catalog import price_terms
@@ -115,9 +115,9 @@ def test_a_cache_that_saves_more_than_a_batch_is_kept() -> None:
     sold = row(usd_per_mtok_cached=0.03, usd_per_mtok_cache_write=None, usd_per_mtok_batch_input=1.5, usd_per_mtok_batch_output=7.5)
     ones = np.ones(10, np.int64)
     common = Requests(ones, ones.astype(np.int16) * 0, ones * 1100, ones * 10, -ones, ones * 1050)
-    kept = class_bill(sold, batch_class(), common, 1.0, (1.0, 1.0), (1100.0, 10.0))
+    kept = class_bill(sold, batch_class(), common, Kept(1.0, 1.0), (1.0, 1.0), (1100.0, 10.0))
     assert not kept.batch and kept.cached == 1024 and kept.usd == pytest.approx((76 * 3 + 1024 * 0.03 + 10 * 15) / 1e6)
-    apart = class_bill(sold, batch_class(), replace(common, prefix_tokens=ones * 0), 1.0, (1.0, 1.0), (1100.0, 10.0))
+    apart = class_bill(sold, batch_class(), replace(common, prefix_tokens=ones * 0), Kept(1.0, 1.0), (1.0, 1.0), (1100.0, 10.0))
     assert apart.batch and apart.cached == 0 and apart.usd == pytest.approx((1100 * 1.5 + 10 * 7.5) / 1e6)
 
 

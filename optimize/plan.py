@@ -6,15 +6,13 @@ import math
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-
 from optimize.alternatives import unserved_note
+from optimize.bounds import fluid_bound
 from optimize.candidates import candidates, offer_drops
 from optimize.explain.binding import binding
 from optimize.explain.why import why_given
 from optimize.fresh_seeds import HOLD_OUT_SEEDS
 from optimize.hour_evidence import HourEvidence
-from optimize.loads import class_loads
 from optimize.market import pool_states, slo_rows
 from optimize.measured import measured_terms
 from optimize.money import cost_lines
@@ -29,13 +27,11 @@ from optimize.plan_notes import (
     log_notes,
     relay_warnings,
 )
-from optimize.program.fluid import fluid_bound_usd
-from optimize.program.gap import gap_parts
 from optimize.quality import quality_of
 from optimize.records import Dropped, Plan, PoolOption
 from optimize.relay_bills import price_notes
 from optimize.relay_terms import relay_drops, relay_terms
-from optimize.routing import routing_notes, saves, settle_routed, with_escalations, without_late
+from optimize.routing import routing_notes, saves, settle_routed, with_escalations
 from optimize.search import Market, Restriction, Settled, Tell, prove, settle, slim_down
 from optimize.store import CapacityStore, default_folder
 from optimize.surroundings import surroundings
@@ -147,7 +143,6 @@ def assemble(
         *relay_warnings(settled, scenario.catalog),
         *calibration_warnings(settled),
     ]
-    planned = status in ("met", "missed") and not only_plan
     lines = cost_lines(problem, solution)
     market.tell(effort(market, evidence))
     around = None if only_plan else surroundings(market, settled, status, lines, full)
@@ -174,26 +169,11 @@ def assemble(
         ),
         warnings=tuple(dict.fromkeys(warnings)),
         usd_per_unit=scenario.catalog.fx_usd.get(scenario.budget.currency, 1.0),
-        gap_parts=gap_parts(problem, solution, scenario.policy.safety) if planned else None,
+        gap_parts=around.gap_parts if around else None,
         uncertainty=around.uncertainty if around else None,
         quality=quality_of(scenario, problem, solution, lines, saves(around.routed if around else (), settled)),
         why=around.why if around else None,
     )
-
-
-def fluid_bound(market: Market) -> float:
-    """Lower bound on the cost of any plan under this simulator: every request at its rigorous least load, hosts divisible."""
-    problem = without_late(market.problem(Restriction(), market.states))
-    pools = []
-    for state, terms in zip(market.states, problem.pools, strict=True):
-        if state.cost is None:
-            pools.append(terms)
-            continue
-        load = class_loads(state.option, state.cost, market.demand, market.slos, rigorous=True)
-        pools.append(
-            replace(terms, levels=(replace(terms.levels[0], load=load, miss=np.zeros(len(market.slos))),), slope=1.0, intercept=0.0)
-        )
-    return fluid_bound_usd(replace(problem, pools=tuple(pools), budget_usd=math.inf))
 
 
 def unverified_plan(scenario: Scenario, jobs: int, tell: Tell) -> Plan:

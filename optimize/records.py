@@ -200,11 +200,14 @@ class ProgramSolution:
 class GapParts:
     """USD a month; the parts and `least_usd`, what is left with every cause removed, sum to the cost of the plan.
 
-    integrality  whole hosts, and what the solver left open
-    pooling      small pools carry less per replica (intercepts), and the spare host of N+1
+    Removed in this order:
+    reserve      spare hosts (`policy.n_plus_one`) and room for a relay that is out (`policy.relay_outage_reserve`)
     margin       capacity planned below what was measured (`policy.safety`)
+    integrality  whole hosts, and what the solver left open
+    pooling      small pools carry less per replica (intercepts)
     """
 
+    reserve_usd: float
     integrality_usd: float
     pooling_usd: float
     margin_usd: float
@@ -213,7 +216,7 @@ class GapParts:
     @property
     def total_usd(self) -> float:
         """The plan's cost."""
-        return self.integrality_usd + self.pooling_usd + self.margin_usd + self.least_usd
+        return self.reserve_usd + self.integrality_usd + self.pooling_usd + self.margin_usd + self.least_usd
 
 
 @dataclass(frozen=True)
@@ -304,7 +307,7 @@ class Plan:
     warnings: tuple[str, ...]
     usd_per_unit: float = 1.0
     extra: dict[str, str] = field(default_factory=dict)
-    gap_parts: GapParts | None = None  # why it costs more than divisible hosts without margin would
+    gap_parts: GapParts | None = None  # why it costs more than divisible hosts without reserve and margin would
     uncertainty: Uncertainty | None = None  # None where nothing was simulated
     why: Why | None = None  # None where nothing was explained
     quality: Quality | None = None  # None where no class lets more than one model answer, and nothing is routed

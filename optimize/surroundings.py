@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from optimize.alternatives import alternative, restrictions
+from optimize.bounds import gap_of, margin_usd
 from optimize.explain.demand_band import band_ends, cost_at, today
 from optimize.explain.flips import flip_gpus, gpu_price_flip, limit_flips
 from optimize.explain.frontier import PARTS, served_for
@@ -17,7 +18,7 @@ from optimize.explain.volume_flip import volume_flips
 from optimize.explain.why import known_and_least, why
 from optimize.kinds import groups, least, near
 from optimize.questions import side_by_side
-from optimize.records import Alternative, CostLine, Flip
+from optimize.records import Alternative, CostLine, Flip, GapParts
 from optimize.routing import routing_alternative
 from optimize.search import Market, Settled
 from optimize.uncertainty import uncertainty
@@ -33,6 +34,7 @@ class Surroundings:
     flips: tuple[Flip, ...]
     demand_band: tuple[tuple[float, float], ...]
     uncertainty: Uncertainty
+    gap_parts: GapParts | None
     why: Why
 
 
@@ -56,6 +58,7 @@ def surroundings(market: Market, settled: Settled, status: str, lines: tuple[Cos
     first = Asked(
         {
             "uncertainty": [partial(uncertainty, settled, status == "met")],
+            "parts": [partial(gap_of, settled)] if planned else [],
             "why": [partial(why, settled, status, lines, full)],
             "alternatives": [partial(alternative, each) for each in restrictions(market)],
             "routed": [routing_alternative],
@@ -75,6 +78,8 @@ def surroundings(market: Market, settled: Settled, status: str, lines: tuple[Cos
         }
     ).answers(market)
     (routed,) = first["routed"]
+    parts = first["parts"][0] if planned else None
+    margin = margin_usd(settled, parts, market.scenario.policy.safety) if status == "met" else None
     close = least(market, settled, list(zip(near_groups, second["kinds"], strict=True)), full)
     flips = [*limit_flips(market, settled), *first["prices"], *(flip for each in second["volume"] for flip in each), *first["hits"]]
     return Surroundings(
@@ -82,7 +87,8 @@ def surroundings(market: Market, settled: Settled, status: str, lines: tuple[Cos
         alternatives=(*routed, *first["alternatives"], *close),
         flips=tuple(flip for flip in (flips if planned else ()) if flip is not None),
         demand_band=_band(market, settled, ends, first["band"]),
-        uncertainty=first["uncertainty"][0],
+        uncertainty=replace(first["uncertainty"][0], safety_usd=margin),
+        gap_parts=parts,
         why=replace(reasons, frontier=_frontier(second["frontier"], cost_usd)),
     )
 

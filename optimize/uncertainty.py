@@ -9,8 +9,6 @@ import numpy as np
 
 from optimize.fresh_seeds import HOLD_OUT_SEEDS
 from optimize.pilot import pilot_for
-from optimize.program.gap import without_margin
-from optimize.program.solve import solve
 from optimize.search import Market, Settled
 from optimize.uncertainty_records import Band, PoolError, Uncertainty
 from optimize.verify import hours_to_simulate, verify
@@ -113,18 +111,8 @@ def bands(market: Market, settled: Settled, errors: Sequence[PoolError]) -> tupl
     return (wide,) if wide.met else (band(market, settled, errors, "median"), wide)
 
 
-def safety_usd(market: Market, settled: Settled) -> float | None:
-    """What the margin costs a month: this program against the same one without it, over the pools that were measured."""
-    safety = market.scenario.policy.safety
-    measured = tuple(terms for terms in settled.problem.pools if terms.measured)
-    if safety <= 0 or not measured:
-        return None
-    bare = replace(settled.problem, pools=tuple(without_margin(terms, safety) for terms in measured))
-    return max(0.0, settled.solution.cost_usd - solve(bare).cost_usd)
-
-
 def uncertainty(settled: Settled, met: bool, market: Market) -> Uncertainty:
-    """All that can be said of the plan `settled`; the error bands only of a plan that is `met` without them."""
+    """All that can be said of the plan `settled` but the price of its margin; the error bands only of one that is `met` without them."""
     _, by_relay, total = requests_of(settled)
     errors = pool_errors(settled)
     return Uncertainty(
@@ -134,5 +122,5 @@ def uncertainty(settled: Settled, met: bool, market: Market) -> Uncertainty:
         bands=bands(market, settled, errors) if met else (),
         pilot=pilot_for(market.scenario, settled, errors),
         safety=market.scenario.policy.safety,
-        safety_usd=safety_usd(market, settled) if met else None,
+        safety_usd=None,
     )

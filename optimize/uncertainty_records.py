@@ -58,7 +58,7 @@ class Pilot:
 class Uncertainty:
     """Everything that is said about how far the plan can be trusted. Shares are of all requests of a month.
 
-    safety_usd   what planning at (1 - safety) of measured capacity costs a month; None where that was not computed
+    safety_usd   what planning at (1 - safety) of measured capacity costs a month, as in `GapParts`; None where that was not computed
     """
 
     pools: tuple[PoolError, ...]

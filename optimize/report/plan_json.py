@@ -125,11 +125,11 @@ def _cost(plan: Plan, bill: Bill) -> Json:
 
 
 def _gap_parts(plan: Plan) -> Json | None:
-    """What of the cost is due to whole hosts, small pools and the safety margin; null where there is no plan."""
+    """What of the cost is due to reserve, whole hosts, small pools and the safety margin; null where there is no plan."""
     parts = plan.gap_parts
     if parts is None:
         return None
-    names = ("integrality", "pooling", "margin", "least")
+    names = ("reserve", "integrality", "pooling", "margin", "least")
     return {name: _money(plan, getattr(parts, f"{name}_usd")) for name in names}
 
 

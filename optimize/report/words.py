@@ -115,7 +115,8 @@ def bounds(plan: Plan, bill: Bill) -> str:
     if plan.status in ("over_budget", "infeasible"):
         told = plan.status == "over_budget" and math.isfinite(fluid)
         return f"serving every request costs at least {bill.money(fluid)}, whatever the plan (fluid bound)" if told else ""
-    for name, bound, what in (("model bound", model, "no plan of this program"), ("fluid bound", fluid, "no plan at all")):
+    at_all = "no plan at all, reserve or not," if reserves(plan) else "no plan at all"
+    for name, bound, what in (("model bound", model, "no plan of this program"), ("fluid bound", fluid, at_all)):
         if not math.isfinite(bound) or bill.total <= 0:
             continue
         gap = (bill.total - bound) / bill.total
@@ -125,9 +126,24 @@ def bounds(plan: Plan, bill: Bill) -> str:
             words.append(f"{name} {bill.money(bound)} (gap {max(gap, 0.0):.1%}): {what} costs less")
     parts = plan.gap_parts
     if parts is not None and parts.total_usd > parts.least_usd + 0.005:
-        whole, pooled, margin = (bill.money(cents_of(plan, usd)) for usd in (parts.integrality_usd, parts.pooling_usd, parts.margin_usd))
-        words.append(f"of the cost, {whole} is because hosts are whole, {pooled} because pools are small, {margin} for the margin")
+        words.append(causes(plan, bill))
     return "; ".join(words)
+
+
+def causes(plan: Plan, bill: Bill) -> str:
+    """What of the cost has which cause, in the order in which they are removed; the reserve only where policy asks for one."""
+    parts, asked = plan.gap_parts, reserves(plan)
+    assert parts is not None
+    shares = [(parts.reserve_usd, f"for the reserve ({' and '.join(asked)})")] if asked else []
+    shares += [(parts.margin_usd, "for the margin"), (parts.integrality_usd, "because hosts are whole")]
+    shares.append((parts.pooling_usd, "because pools are small"))
+    told = ", ".join(f"{bill.money(cents_of(plan, usd))} {why}" for usd, why in shares)
+    return f"of the cost, {told}; the rest is {bill.money(cents_of(plan, parts.least_usd))}"
+
+
+def reserves(plan: Plan) -> list[str]:
+    """The keys of policy that keep something in reserve."""
+    return [f"policy.{name}" for name in ("n_plus_one", "relay_outage_reserve") if getattr(plan.program, name)]
 
 
 def told_flips(plan: Plan) -> list[str]:

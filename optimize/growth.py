@@ -48,8 +48,11 @@ class Scaling:
     pool_rest_usd: float  # GPU lines beyond the pools' host-hours (starts): kept as they are
     looked_usd: float = 0.0  # of the fixed costs: a classifier, which looks at every request
 
-    def at(self, demand: float, gpu_price: float = 1.0, api_price: float = 1.0, load: float = 1.0) -> Scaled:
-        """`load` scales what one request occupies on own GPUs (simulator error, longer answers); prices are factors on today's."""
+    def at(self, demand: float, gpu_price: float = 1.0, api_price: float = 1.0, load: float = 1.0, more_usd: float = 0.0) -> Scaled:
+        """`load` scales what one request occupies on own GPUs (simulator error, longer answers); prices are factors on today's.
+
+        `more_usd` is what announced prices add to the relays' bill of the month.
+        """
         plan, gpu_usd, most, paid, short = self.plan, self.pool_rest_usd * gpu_price, [], [], []
         by_offer: dict[str, int] = {}
         for p, terms in enumerate(plan.program.pools):
@@ -63,7 +66,7 @@ class Scaling:
             stock = terms.option.offer.stock
             if stock is not None and by_offer[terms.option.offer.id] > stock:
                 short.append(terms.option.offer.id)
-        relay_usd = (self.token_usd * demand + self.relay_rest_usd) * api_price
+        relay_usd = (self.token_usd * demand + self.relay_rest_usd) * api_price + more_usd
         fixed_usd = self.fixed_usd + self.looked_usd * (demand - 1)
         return Scaled(gpu_usd, relay_usd, fixed_usd, tuple(most), tuple(paid), tuple(dict.fromkeys(short)))
 

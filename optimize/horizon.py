@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from optimize.announced import Announced, price_move
 from optimize.breakeven import Curves
 from optimize.growth import Scaled, requests_of
 from optimize.money.capital import drifted, npv_usd, payback_months
@@ -15,7 +16,7 @@ from optimize.money.rent import reservation_usd
 from optimize.pricebook import month_after, start_of
 from optimize.records import Plan
 from optimize.replanned import STEP, Replanning
-from optimize.resolved import Shift
+from optimize.resolved import RelayPrices, Shift, shifted, solved
 from optimize.strategies import all_api
 
 PROGRAMS = 1000.0  # hour programs that one horizon may solve: at most 2 s of CPU for a small scenario, 3 s for a large one
@@ -41,6 +42,8 @@ class Month:
     short: tuple[str, ...]
     saved_usd: float | None
     solved: bool = False  # whether the program was solved for it; else the fleet of the last solution, or of the plan, is scaled
+    changes: tuple[str, ...] = ()  # announced prices and retirements that its relay bill contains
+    gone: bool = False  # a relay that it uses can no longer be bought; it is priced as if it could
 
     @property
     def paid_usd(self) -> float:
@@ -71,14 +74,18 @@ def horizon(plan: Plan, programs: float = PROGRAMS) -> Horizon:
     """
     finance = plan.scenario.finance
     start, today = start_of(plan.scenario), requests_of(plan)
-    count, ahead, api_only = finance.horizon_months, Replanning(plan, programs), AllApi(plan)
+    count, ahead, api_only, announced = finance.horizon_months, Replanning(plan, programs), AllApi(plan), Announced(plan)
     answers: list[tuple[Shift, Scaled, bool]] = []
     peaks: list[list[float]] = []
+    used, gone = [ahead.used()], []
     for m in range(count):
         gpu, api = drifted(1.0, finance.gpu_price_drift_per_year, m), drifted(1.0, finance.api_price_drift_per_year, m)
-        shift = Shift((1 + finance.growth_per_month) ** m, gpu, api, (1 + finance.token_growth_per_month) ** m)
+        shift = Shift((1 + finance.growth_per_month) ** m, gpu, api, (1 + finance.token_growth_per_month) ** m, announced.month(m))
         answers.append((shift, *ahead.month(shift)))
         peaks.append(ahead.peak_rpm(shift))
+        used.append(ahead.used())
+        gone.append(ahead.gone(shift))
+    told = [announced.words(m, used[m + 1]) for m in range(count)]
     once = [finance.migration_usd + finance.training_usd, *[0.0] * (count - 1)]
     bills = [month.usd + extra for (_, month, _), extra in zip(answers, once, strict=True)]
     paid = after_credits_usd(bills, finance.free_credits_usd, finance.free_credits_months)
@@ -89,10 +96,10 @@ def horizon(plan: Plan, programs: float = PROGRAMS) -> Horizon:
         label, other = month_after(start, m).isoformat()[:7], api_only.usd(shift)
         saved = None if other is None else other - month.usd
         hosts = (month.hosts, month.host_hours, month.short)
-        months.append(Month(label, shift.demand, shift.demand * today, *parts, *hosts, saved, fresh))
+        months.append(Month(label, shift.demand, shift.demand * today, *parts, *hosts, saved, fresh, told[m], bool(gone[m])))
     savings = [month.saved_usd for month in months if month.saved_usd is not None]
     payback = payback_months(once[0], savings) if savings else None
-    notes = _notes(plan, months, peaks, ahead.ended)
+    notes = (*announced_notes(announced, set().union(*used), months), *_notes(plan, months, peaks, ahead.ended))
     return Horizon(tuple(months), _present(plan, paid), payback, _next_hosts(plan, months), notes)
 
 
@@ -102,6 +109,7 @@ class AllApi:
     def __init__(self, plan: Plan) -> None:
         curves = Curves(plan, ONE_PROGRAM)
         self.curves, self.strategy = curves, all_api(plan)
+        self.last: tuple[RelayPrices, float, set[int]] | None = None  # prices, cost and relays of the last solution
         self.exact = curves.api is not None and curves.api.linear and curves.api.solve(1.0)
 
     def usd(self, shift: Shift) -> float | None:
@@ -109,9 +117,24 @@ class AllApi:
         if isinstance(self.strategy, str):
             return None
         if self.exact and self.curves.api is not None:
-            usd = self.curves.api.at(shift.demand) * shift.api_price * shift.tokens + self.curves.fixed_usd(shift.demand)
-            return usd if math.isfinite(usd) else None
-        return self.strategy.at(shift.demand, shift.gpu_price, shift.api_price * shift.tokens, shift.tokens)
+            today = self.curves.api.at(1.0) if shift.relays is None else self.announced_usd(shift.relays)
+            usd = today * shift.demand * shift.api_price * shift.tokens + self.curves.fixed_usd(shift.demand)
+        else:
+            usd = self.strategy.at(shift.demand, shift.gpu_price, shift.api_price * shift.tokens, shift.tokens, shift.relays)
+        return usd if math.isfinite(usd) else None
+
+    def announced_usd(self, relays: RelayPrices) -> float:
+        """All-API at today's demand and announced prices, without fixed costs: solved again where a price that it depends on has moved;
+        infinite where nobody can serve.
+        """
+        if self.curves.api is None:
+            return math.inf
+        if self.last is None or price_move(self.last[0], relays, self.last[2]) > 0:
+            answer = solved(shifted(self.curves.api.problem, Shift(relays=relays)))
+            usd = math.inf if answer is None else answer.cost_usd
+            used = set(range(len(relays.usd))) if answer is None else {a for a, flow in enumerate(answer.relay_flow) if flow.any()}
+            self.last = (relays, usd, used)
+        return self.last[1]
 
 
 def _present(plan: Plan, paid: Sequence[float]) -> dict[float | None, float]:
@@ -152,6 +175,21 @@ def _notes(plan: Plan, months: Sequence[Month], peaks: Sequence[Sequence[float]]
     if ended or (not fresh and any(abs(month.demand - 1) > 1e-9 for month in months)):
         notes.append("Routing stays as it is while demand grows; a plan made for the new demand may be cheaper.")
     return tuple(notes)
+
+
+def announced_notes(announced: Announced, used: set[int], months: Sequence[Month]) -> list[str]:
+    """What the months contain of announced prices and retirements of relays that are used in any of them."""
+    rows = [row for a in sorted(used) for row in announced.changes.get(a, ())]
+    notes = [f"{row.words}; {'no price is known after that' if row.row is None else 'the months are billed at it'}" for row in rows]
+    if rows:
+        notes.append(
+            "A month in which a price changes is billed by its days. Prices that an announcement leaves out move with input or output; a "
+            "successor is taken to need as many tokens, and was not simulated."
+        )
+    lost = [month.label for month in months if month.gone]
+    if lost:
+        notes.append(f"From {lost[0]} on months cannot be bought as planned; their figures stand at the last known price.")
+    return notes
 
 
 def _commitments(plan: Plan, horizon_months: int) -> list[str]:

@@ -77,9 +77,10 @@ def dated_warnings(relay: Relay, catalog: Catalog, start: str = "", until: str =
         words.append(f"{relay.id}: {relay.model} {when} on {relay.retires_on}{near}{successor_words(relay, catalog)}; now {prices(relay)}")
     announced = relay.next_price_on is not None and relay.next_price_on <= last
     if announced and relay.next_usd_per_mtok_input is not None and relay.next_usd_per_mtok_output is not None:
+        whose = "its list price will be " if relay.grade in ("contract", "quote") else ""
         words.append(
-            f"{relay.id}: from {relay.next_price_on} ${relay.next_usd_per_mtok_input:g} in and ${relay.next_usd_per_mtok_output:g} out "
-            f"per million tokens; now {prices(relay)}"
+            f"{relay.id}: from {relay.next_price_on} {whose}${relay.next_usd_per_mtok_input:g} in and "
+            f"${relay.next_usd_per_mtok_output:g} out per million tokens; now {prices(relay)}"
         )
     return words
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from optimize.announced import more_usd, price_move, todays, used_relays
 from optimize.breakeven import known_program
 from optimize.growth import Scaled, Scaling, scaling
 from optimize.money import cost_lines
@@ -31,12 +32,13 @@ class Replanning:
         self.held = held_hosts(plan)
         self.fleet: Scaling = scaling(plan)
         self.made_for = self.looked_at = Shift()
+        self.today = todays(plan)
         self.ended = False  # whether a solution was due and no work was left
 
     def month(self, shift: Shift) -> tuple[Scaled, bool]:
         """(the month, whether the program was solved for it)."""
         now, fresh = self.scaled(self.fleet, self.made_for, shift), False
-        if moved(self.looked_at, shift) > STEP:
+        if max(moved(self.looked_at, shift), self.repriced(shift)) > STEP:
             due = shifted(self.program, shift)
             fresh = self.work.take(hour_programs(due))
             self.ended |= not fresh
@@ -44,7 +46,7 @@ class Replanning:
             if answer is not None:
                 other = scaling(self._plan(shift, answer))
                 then = other.at(1.0)
-                if then.usd < now.usd or now.short:
+                if then.usd < now.usd or now.short or self.gone(shift):
                     self.fleet, self.made_for, now = other, shift, then
             self.looked_at = shift if fresh else self.looked_at
         return now, fresh
@@ -52,7 +54,21 @@ class Replanning:
     def scaled(self, fleet: Scaling, made_for: Shift, shift: Shift) -> Scaled:
         """A fleet made for one shift, at another."""
         tokens, api = shift.tokens / made_for.tokens, shift.api_price / made_for.api_price
-        return fleet.at(shift.demand / made_for.demand, shift.gpu_price / made_for.gpu_price, api * tokens, tokens)
+        demand = shift.demand / made_for.demand
+        more = more_usd(fleet.plan, self.today, shift.relays, made_for.relays) * demand * shift.api_price * shift.tokens
+        return fleet.at(demand, shift.gpu_price / made_for.gpu_price, api * tokens, tokens, more)
+
+    def repriced(self, shift: Shift) -> float:
+        """The largest move, since the last solution, of an announced price that could change the answer."""
+        return price_move(self.looked_at.relays or self.today, shift.relays or self.today, self.used())
+
+    def used(self) -> set[int]:
+        """Relays that the fleet of the month asked for last uses."""
+        return used_relays(self.fleet.plan)
+
+    def gone(self, shift: Shift) -> set[int]:
+        """Those of them that can no longer be bought: the month is priced as if they could."""
+        return self.used() & set(shift.relays.gone if shift.relays is not None else ())
 
     def peak_rpm(self, shift: Shift) -> list[float]:
         """Calls of the peak minute at each relay, with the fleet of the month asked for last."""
@@ -73,7 +89,7 @@ def held_hosts(plan: Plan) -> Ints:
 
 
 def moved(before: Shift, after: Shift) -> float:
-    """The largest relative move of demand, tokens or a price, up or down.
+    """The largest relative move of demand, tokens or a price of all, up or down.
 
     >>> round(moved(Shift(2.0), Shift(2.2)), 6), round(moved(Shift(api_price=1.1), Shift()), 6)
     (0.1, 0.1)

@@ -31,13 +31,13 @@ def at_prices_of(plan: Plan, scenario: Scenario) -> Plan:
         for terms in plan.program.pools
     )
     sellers = {relay.id: relay for relay in scenario.relays}
-    relays = tuple(_sold(plan, terms, sellers.get(terms.relay.id, terms.relay)) for terms in plan.program.relays)
+    relays = tuple(sold_at(plan, terms, sellers.get(terms.relay.id, terms.relay)) for terms in plan.program.relays)
     rate = scenario.catalog.fx_usd.get(scenario.budget.currency, 1.0)
     program = replace(plan.program, pools=pools, relays=relays)
     return replace(plan, scenario=scenario, program=program, lines=lines, usd_per_unit=rate)
 
 
-def _sold(plan: Plan, terms: RelayTerms, relay: Relay) -> RelayTerms:
+def sold_at(plan: Plan, terms: RelayTerms, relay: Relay) -> RelayTerms:
     """The terms at the prices of `relay`, with as many cached tokens as before."""
     if terms.meter is not None and terms.units is None:
         return replace(terms, relay=relay, usd_per_request=metered_prices(terms, relay))

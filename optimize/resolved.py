@@ -48,8 +48,16 @@ class Work:
 
 
 @dataclass(frozen=True)
+class RelayPrices:
+    """Announced prices: `usd` [relays][classes] of a request before the factors of a shift; `gone` relays can no longer be bought."""
+
+    usd: tuple[tuple[float, ...], ...]
+    gone: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
 class Shift:
-    """Factors on today: requests, prices of hosts, prices of calls, tokens of a request.
+    """Factors on today: requests, prices of hosts, prices of calls, tokens of a request; and prices of relays, None for today's.
 
     `tokens` multiplies what a request occupies on a pool, what it costs at a relay and what counts against token limits: as if input
     and output grew alike and load grew with them.
@@ -59,6 +67,7 @@ class Shift:
     gpu_price: float = 1.0
     api_price: float = 1.0
     tokens: float = 1.0
+    relays: RelayPrices | None = None
 
 
 def shifted(problem: ProgramInput, shift: Shift) -> ProgramInput:
@@ -66,7 +75,7 @@ def shifted(problem: ProgramInput, shift: Shift) -> ProgramInput:
     demand = replace(problem.demand, mean_rps=problem.demand.mean_rps * shift.demand)
     looked = classifier_usd(demand, problem.classifier_usd) - classifier_usd(problem.demand, problem.classifier_usd)
     pools = tuple(_pool(terms, shift) for terms in problem.pools)
-    relays = tuple(_relay(terms, shift) for terms in problem.relays)
+    relays = tuple(_relay(terms, shift, a) for a, terms in enumerate(problem.relays))
     return replace(problem, demand=demand, pools=pools, relays=relays, budget_usd=math.inf, fixed_usd=problem.fixed_usd + looked)
 
 
@@ -78,13 +87,17 @@ def _pool(terms: PoolTerms, shift: Shift) -> PoolTerms:
     return replace(terms, option=replace(terms.option, offer=offer), levels=levels)
 
 
-def _relay(terms: RelayTerms, shift: Shift) -> RelayTerms:
-    units = terms.units
+def _relay(terms: RelayTerms, shift: Shift, a: int) -> RelayTerms:
+    units, usd, eligible = terms.units, terms.usd_per_request, terms.eligible
+    if shift.relays is not None:
+        usd = np.array(shift.relays.usd[a])
+        eligible = eligible & (a not in shift.relays.gone)
     if units is not None:
         units = replace(units, usd_per_hour=units.usd_per_hour * shift.api_price, load=units.load * shift.tokens)
     return replace(
         terms,
-        usd_per_request=terms.usd_per_request * (shift.api_price * shift.tokens),
+        eligible=eligible,
+        usd_per_request=usd * (shift.api_price * shift.tokens),
         tokens_per_request=terms.tokens_per_request * shift.tokens,
         units=units,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from optimize.growth import needed, pool_work
 from optimize.money import calls_usd, hosts_usd
 from optimize.money.contracts import paid_request_usd
 from optimize.records import Alternative, Plan, PoolTerms, RelayTerms
+from optimize.resolved import RelayPrices
 
 ALL_API = ("relays wherever allowed", "all relay")
 SELF_HOSTED = ("own GPUs wherever possible", "all self-hosted")
@@ -30,8 +31,12 @@ class Strategy:
     anchor: float = 1.0
     measured: bool = True
 
-    def at(self, demand: float, gpu_price: float = 1.0, api_price: float = 1.0, load: float = 1.0) -> float:
-        """USD of a month at `demand` times today's requests; `load` scales what a request occupies on own GPUs."""
+    def at(
+        self, demand: float, gpu_price: float = 1.0, api_price: float = 1.0, load: float = 1.0, relays: RelayPrices | None = None
+    ) -> float:
+        """USD of a month at `demand` times today's requests; `load` scales what a request occupies on own GPUs, `relays` are announced
+        prices. Infinite where a relay can no longer be bought.
+        """
         plan, weight_h = self.plan, self.plan.demand.weight_h
         gpu_usd = api_usd = 0.0
         for p, classes in self.pools:
@@ -43,7 +48,11 @@ class Strategy:
         for a in sorted(set(self.relays) - {-1}):
             mine = np.array([relay == a for relay in self.relays])
             flow = np.where(mine[:, None], plan.demand.mean_rps, 0.0)
-            api_usd += calls_usd(flow, paid_request_usd(plan.program.relays[a], -1), weight_h)
+            sold = plan.program.relays[a]
+            if relays is not None:
+                sold = replace(sold, usd_per_request=np.array(relays.usd[a]))
+                api_usd += math.inf if a in relays.gone else 0.0
+            api_usd += calls_usd(flow, paid_request_usd(sold, -1), weight_h)
         fixed = plan.program.fixed_usd
         return self.anchor * (gpu_usd * gpu_price + api_usd * demand * api_price) + fixed
 

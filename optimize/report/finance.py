@@ -112,7 +112,7 @@ def month_rows(money: Money) -> Rows:
     u = money.units
     return tuple(
         (m.label, m.demand, m.requests, u(m.gpu_usd), u(m.relay_usd), u(m.fixed_usd), u(m.once_usd), u(m.credits_usd), u(m.paid_usd),
-         u(m.cumulative_usd), sum(m.hosts), u(m.saved_usd), m.solved)
+         u(m.cumulative_usd), sum(m.hosts), u(m.saved_usd), m.solved, not m.gone, "; ".join(m.changes))
         for m in money.horizon.months
     )  # fmt: skip
 

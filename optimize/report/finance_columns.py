@@ -34,6 +34,8 @@ MONTHS = (
     Column("peak_hosts", "int", "hosts", "hosts in the busiest hour, all pools"),
     Column("saved", "float", "money", "all-API less the plan before one-off costs; empty where there is no all-API"),
     Column("solved", "bool", "", "whether the program was solved for the month; else the last fleet is scaled"),
+    Column("bought", "bool", "", "whether all of it can be bought; False: a retired model without successor, priced as before"),
+    Column("changes", "str", "", "announced prices, retirements and successors that its relay cost contains; empty: today's prices"),
 )
 BREAK_EVEN = (
     Column("demand", "float", "", "requests, times today's"),

@@ -6,6 +6,7 @@ import math
 from dataclasses import asdict
 from typing import Any
 
+from optimize.announced import leaves
 from optimize.report.finance import Money, requests_by_line
 from sim.catalog.records import Offer, Relay
 
@@ -70,5 +71,8 @@ def finance_json(money: Money) -> Json:
         ],
         "contracts": contracts_json(money),
         "price_warnings": list(money.prices.warnings),
+        "leaves_budget": [
+            {"month": each.label, "per_month": u(each.per_month_usd), "because": list(each.words)} for each in leaves(money.plan)
+        ],
         "notes": [*seen.notes, *edge.notes],
     }

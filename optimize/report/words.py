@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from optimize.announced import leaves
 from optimize.records import Flip, Plan, Verification
 from optimize.report.bill import Bill, cents_of
 from optimize.report.tables import UNSERVED, flow_table
@@ -77,7 +78,27 @@ def seeds_used(proof: Verification) -> str:
 
 
 def headline(plan: Plan, bill: Bill) -> str:
-    """The verdict in one or two sentences."""
+    """The verdict in one or two sentences, and what announced prices make of it within the horizon."""
+    return " ".join([verdict_sentences(plan, bill), *announced_sentences(plan, bill)])
+
+
+def announced_sentences(plan: Plan, bill: Bill) -> list[str]:
+    """When the plan leaves its budget because of announced prices, or cannot be bought, within the horizon; empty: it does not."""
+    words = []
+    for each in leaves(plan) if plan.status in ("met", "missed", "unverified") else ():
+        why = "; ".join(each.words)
+        if each.per_month_usd is None:
+            words.append(f"From {each.label} on it cannot be bought as it is ({why}).")
+            continue
+        then = cents_of(plan, each.per_month_usd)
+        over = bill.money(then - 100 * plan.scenario.budget.per_month)
+        cost = f"up to {bill.money(then)} a month at today's demand, {over} above the budget"
+        words.append(f"But from {each.label} on the same plan costs {cost} ({why}).")
+    return words
+
+
+def verdict_sentences(plan: Plan, bill: Bill) -> str:
+    """What was simulated, and cost against budget."""
     cost = f"{bill.money(bill.total)} a month"
     over = bill.total - 100 * plan.scenario.budget.per_month
     room = f"{bill.money(abs(over))} {'above' if over > 0 else 'below'} the budget"

@@ -39,10 +39,11 @@ def host_prices(money: Money) -> dict[str, Charge]:
 def write_months(pen: Pen, money: Money) -> None:
     """Each month: host-hours and relay volume of this run, prices and drift of the assumptions.
 
-    Routing of a month that was planned anew is a figure of this run; hosts that today's plan does not have stand at today's price.
+    Routing of a month that was planned anew, announced prices and those of successors are figures of this run; hosts that today's
+    plan does not have stand at today's price.
     """
     sheet, months = (
-        pen.sheet("Months", (10, 9, 16, *[15] * (len(MONTHS) - 3), 14, *[24] * (len(money.plan.program.pools) + 1))),
+        pen.sheet("Months", (10, 9, 16, *[15] * (len(MONTHS) - 4), 24, 14, *[24] * (len(money.plan.program.pools) + 1))),
         money.horizon.months,
     )
     pen.heads(sheet, 0, MONTHS)
@@ -50,7 +51,7 @@ def write_months(pen: Pen, money: Money) -> None:
     pools, options = host_prices(money), money.plan.program.pools
     used = [p for p, terms in enumerate(options) if terms.option.id in pools]
     side = len(MONTHS) + 1  # host-hours of each pool stand to the right of the table
-    sheet.write_string(0, side - 1, "relay volume, times today's", pen.formats["head_right"])
+    sheet.write_string(0, side - 1, "relay volume and announced prices, times today's", pen.formats["head_right"])
     sheet.write_string(0, side + len(used), "other hosts and starts, USD at today's prices", pen.formats["head_right"])
     for k, p in enumerate(used):
         sheet.write_string(0, side + k, f"host-hours {options[p].option.id}", pen.formats["head_right"])
@@ -68,15 +69,21 @@ def write_months(pen: Pen, money: Money) -> None:
             sheet.write_number(r, side + k, month.host_hours[p], pen.formats["number"])
         gpu = "+".join([*hours, *rest, address(r, side + len(used))])
         pen.formula(sheet, r, 3, f"=({gpu})*(1+gpu_price_drift_per_year)^({m}/12)/usd_per_unit", _number(table[3]))
-        today = exact_sum(money, "relay") if money.horizon.months[0].relay_usd > 0 else "1/usd_per_unit"
+        today = exact_sum(money, "relay") if today_usd(money) > 0 else "1/usd_per_unit"
         relay = f"={today}*{address(r, side - 1)}*(1+api_price_drift_per_year)^({m}/12)"
         pen.formula(sheet, r, 4, relay, _number(table[4]))
         pen.formula(sheet, r, 5, f"={exact_sum(money, 'fixed')}{_looked(money, m)}", _number(table[5]))
         pen.formula(sheet, r, 6, "=(migration_usd+training_usd)/usd_per_unit" if m == 0 else "=0", _number(table[6]))
         _cash(pen, sheet, r, m, table)
         pen.write(sheet, r, 11, table[11], "money")
-        pen.write(sheet, r, 12, table[12], "")
+        for c in range(12, len(MONTHS)):
+            pen.write(sheet, r, c, table[c], "")
     _totals(pen, sheet, money)
+
+
+def today_usd(money: Money) -> float:
+    """Relays of today's bill; the first month may already have other prices."""
+    return sum(line.per_month_usd for line in money.plan.lines if line.kind == "relay")
 
 
 def _routing(money: Money, m: int, used: list[int]) -> tuple[float, float]:
@@ -84,8 +91,8 @@ def _routing(money: Money, m: int, used: list[int]) -> tuple[float, float]:
     in USD at today's prices.
     """
     finance, months, plan = money.plan.scenario.finance, money.horizon.months, money.plan
-    month, today = months[m], months[0]
-    volume = month.relay_usd / drifted(1.0, finance.api_price_drift_per_year, m) / (today.relay_usd or 1.0)
+    month = months[m]
+    volume = month.relay_usd / drifted(1.0, finance.api_price_drift_per_year, m) / (today_usd(money) or 1.0)
     priced = sum(month.host_hours[p] * plan.program.pools[p].option.offer.usd_per_hour for p in used)
     priced += sum(charge.usd for charge in money.charges if charge.kind == "gpu" and charge.item != "host-hour")
     others = month.gpu_usd / drifted(1.0, finance.gpu_price_drift_per_year, m) - priced

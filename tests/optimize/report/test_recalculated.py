@@ -13,6 +13,7 @@ from typing import Any
 import openpyxl
 import pytest
 
+from optimize.horizon import horizon
 from optimize.money import cost_lines
 from optimize.money.charges import OTHER, charges
 from optimize.records import Plan
@@ -44,6 +45,22 @@ def grown(plan: Plan) -> Plan:
     return replace(plan, scenario=replace(plan.scenario, finance=finance))
 
 
+def announced(plan: Plan) -> Plan:
+    """The plan with a relay whose price is announced to double, and one whose model retires for a dearer one."""
+    first, second = (terms.relay for terms in plan.program.relays)
+    doubled = {"next_usd_per_mtok_input": 2 * first.usd_per_mtok_input, "next_usd_per_mtok_output": 2 * first.usd_per_mtok_output}
+    rows = (replace(first, next_price_on="2027-01-01", **doubled), replace(second, retires_on="2027-03-10", successor="next"))
+    after = replace(second, id="next", usd_per_mtok_output=3 * second.usd_per_mtok_output)
+    relays = tuple(replace(terms, relay=row) for terms, row in zip(plan.program.relays, rows, strict=True))
+    scenario = replace(
+        plan.scenario,
+        relays=rows,
+        catalog=replace(plan.scenario.catalog, relays={"next": after}),
+        finance=Finance(horizon_months=8, api_price_drift_per_year=0.1),
+    )
+    return replace(plan, scenario=scenario, program=replace(plan.program, relays=relays))
+
+
 @pytest.fixture(scope="module")
 def books(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """Name -> (formulas, stored values, recalculated values) of each workbook, recalculated in one run of LibreOffice.
@@ -55,7 +72,13 @@ def books(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         pytest.skip("needs soffice (LibreOffice Calc), which is not installed")
     folder = tmp_path_factory.mktemp("books")
     by_hand, whole = plan_fixture.plan(), whole_plan()
-    sources = {"by_hand": (by_hand, {}), "whole": (whole, {}), "changed": (whole, CHANGED | FILLED), "grown": (grown(whole), {})}
+    sources = {
+        "by_hand": (by_hand, {}),
+        "whole": (whole, {}),
+        "changed": (whole, CHANGED | FILLED),
+        "grown": (grown(whole), {}),
+        "announced": (announced(whole), {}),
+    }
     for name, (plan, cells) in sources.items():
         (folder / f"{name}_stored.xlsx").write_bytes(xlsx(plan))
         opened = openpyxl.load_workbook(folder / f"{name}_stored.xlsx")
@@ -82,7 +105,7 @@ def named(book: Any, name: str, formulas: Any) -> Any:
     return book[sheet.strip("'")][place.replace("$", "")].value
 
 
-@pytest.mark.parametrize("name", ["by_hand", "whole", "grown"])
+@pytest.mark.parametrize("name", ["by_hand", "whole", "grown", "announced"])
 def test_every_stored_result_is_what_its_formula_gives(books: dict[str, Any], name: str) -> None:
     formulas, stored, fresh = books[name]
     seen, wrong = 0, []
@@ -106,6 +129,17 @@ def test_every_total_equals_plan_json_to_the_cent(books: dict[str, Any], name: s
     focus = fresh["FOCUS"]
     totals += [focus[f"F{focus.max_row}"].value, sum(focus[f"F{r}"].value for r in range(2, focus.max_row))]
     assert [round(total, 6) for total in totals] == [cost["per_month"]] * 5
+
+
+def test_the_workbooks_months_are_those_of_the_horizon_with_announced_prices(books: dict[str, Any]) -> None:
+    _, _, fresh = books["announced"]
+    plan = announced(whole_plan())
+    months = horizon(plan).months
+    assert sum(bool(month.changes) for month in months) == 6
+    sheet = fresh["Months"]
+    assert [sheet[f"E{m + 2}"].value for m in range(8)] == pytest.approx([month.relay_usd / plan.usd_per_unit for month in months])
+    assert [sheet[f"J{m + 2}"].value for m in range(8)] == pytest.approx([month.cumulative_usd / plan.usd_per_unit for month in months])
+    assert [bool(sheet[f"O{m + 2}"].value) for m in range(8)] == [bool(month.changes) for month in months]
 
 
 def test_changed_prices_give_the_bill_of_the_fixed_fleet_at_those_prices(books: dict[str, Any]) -> None:

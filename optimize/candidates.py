@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+import numpy as np
+
 from optimize.engine_limits import engine_limits
 from optimize.permits import matching, model_reason, policy_reason
 from optimize.records import Dropped, PoolOption
@@ -14,9 +16,11 @@ from optimize.token_factors import class_factors
 from sim.catalog.records import Gpu, Model, Offer, WeightFormat
 from sim.engine.deployment import BLOCK_TOKENS, Deployment
 from sim.engine.memory import kv_blocks, kv_memory_bytes, weight_bytes
+from sim.plural import counted
 from sim.scenario.records import RequestClass, Scenario
 from sim.traffic.columns import Demand
 
+USUAL_SIZES = (1, 2, 4, 8)  # the default of `candidates.tensor_parallel`: nobody wrote them, so nobody asks where one is of no use
 WIDEST_GROUP = 4  # tensor parallel beyond this multiple of what fits only adds all-reduce time and price
 GB = 1e9
 
@@ -52,8 +56,9 @@ def candidates(scenario: Scenario, demand: Demand) -> tuple[tuple[PoolOption, ..
     dropped: list[Dropped] = []
     wanted = [c for c in range(len(scenario.request_classes)) if demand.mean_rps[c].any()]
     shapes: list[tuple[Shape, tuple[int, ...]]] = []
+    dropped += useless_sizes(scenario)
     for offer in scenario.offers:
-        reason = offer_reason(offer, scenario)
+        reason = offer_reason(offer, scenario) or size_reason(offer, scenario)
         if reason:
             dropped.append(Dropped(offer.id, reason))
             continue
@@ -112,6 +117,49 @@ def offer_reason(offer: Offer, scenario: Scenario) -> str:
     return ""
 
 
+def fits(size: int, offer: Offer) -> bool:
+    """Whether groups of `size` GPUs use a host of the offer to the full."""
+    return size <= offer.gpus and offer.gpus % size == 0
+
+
+def useless_sizes(scenario: Scenario) -> list[Dropped]:
+    """The tensor-parallel degrees that somebody wrote and that no allowed offer can use."""
+    offers = [offer for offer in scenario.offers if not offer_reason(offer, scenario)]
+    if not offers or set(scenario.tensor_parallel) == set(USUAL_SIZES):
+        return []
+    hosts = " or ".join(map(str, sorted({offer.gpus for offer in offers})))
+    return [
+        Dropped(f"tensor_parallel {size}", f"no offer can be split into groups of {size} GPUs; a host has {hosts}")
+        for size in scenario.tensor_parallel
+        if not any(fits(size, offer) for offer in offers)
+    ]
+
+
+def size_reason(offer: Offer, scenario: Scenario) -> str:
+    """Why no degree of the scenario goes with the offer; empty if one does."""
+    if any(fits(size, offer) for size in scenario.tensor_parallel):
+        return ""
+    written = ", ".join(map(str, scenario.tensor_parallel))
+    return f"tensor_parallel [{written}] does not divide {counted(offer.gpus, 'GPU')}"
+
+
+def no_own_hosts(scenario: Scenario, demand: Demand, dropped: Iterable[Dropped]) -> list[str]:
+    """The warning of a scenario without a single pool, although somebody wanted hosts: the first reason, and what to do.
+
+    Nobody did where policy names the offers out, and where the file has no list and no class accepts a model with known weights.
+    """
+    policy, ids = scenario.policy, {offer.id for offer in scenario.offers}
+    offers = [o for o in scenario.offers if not policy_reason((o.id, o.provider, o.gpu), "list", policy)]
+    models = models_of(scenario, np.flatnonzero(demand.mean_rps.any(axis=1)).tolist())
+    if not offers or (not models and scenario.offers == tuple(scenario.catalog.offers.values())):
+        return []
+    head = f"no own GPU is a candidate, although {counted(len(offers), 'offer is', 'offers are')} given"
+    if not models:
+        return [f"{head}: no request class accepts a model whose weights can be had"]
+    first = next((each for each in dropped if each.name.partition("/")[0] in ids or each.name.startswith("tensor_parallel ")), None)
+    return [f"{head}: {first.name}: {first.reason} (all reasons: `dropped` in plan.json)" if first else head]
+
+
 def models_of(scenario: Scenario, wanted: Iterable[int]) -> list[Model]:
     """Models with known shape that some class accepts, in the order of the file. Others are only sold by relays."""
     names = dict.fromkeys(name for c in wanted for name in scenario.request_classes[c].models)
@@ -127,7 +175,7 @@ def shapes_of(offer: Offer, model: Model, weights: WeightFormat, scenario: Scena
     found: list[Shape] = []
     dropped: list[Dropped] = []
     for size in sorted(scenario.tensor_parallel):
-        if size > offer.gpus or offer.gpus % size:
+        if not fits(size, offer):
             continue  # not a choice on this host: nobody asks why
         shape = Shape(offer, Deployment(model, weights, gpu, size, limits))
         if model.heads % size:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from optimize.alternatives import unserved_note
 from optimize.bounds import fluid_bound
-from optimize.candidates import candidates, offer_drops
+from optimize.candidates import candidates, no_own_hosts, offer_drops
 from optimize.explain.binding import binding
 from optimize.explain.why import why_given
 from optimize.fresh_seeds import HOLD_OUT_SEEDS
@@ -137,6 +137,7 @@ def assemble(
     warnings = [
         *scenario.warnings,
         *log_notes(scenario),
+        *([] if market.states else no_own_hosts(scenario, market.demand, dropped)),
         *notes,
         *hours_left_out(settled),
         *untested(problem, evidence),

@@ -47,6 +47,7 @@ from sim.scenario.schema import (
 )
 from sim.scenario.tokenizers import tokenizer_warnings
 
+LONGEST_PLAUSIBLE_S = {"ttft": 120.0, "tpot": 10.0}  # longer waits in a chat are milliseconds written as seconds
 WIDEST_STEADY_TTFT_SIGMA = 0.38  # of steady hosts in the llmperf leaderboard's raw data, December 2023
 
 
@@ -274,4 +275,15 @@ def _warnings(spec: ScenarioSpec, classes: tuple[RequestClass, ...], offers: tup
     for each in classes:
         if not offers and not served & set(each.models):
             found.append(f"request class {each.name}: no offer, and no relay serves {', '.join(each.models)}")
-    return found
+    return found + _long_promises(classes)
+
+
+def _long_promises(classes: tuple[RequestClass, ...]) -> list[str]:
+    """Limits of chats that nobody would wait for; batches and embeddings may."""
+    return [
+        f"request_classes.{each.name}.slo.{s.metric}.p{100 * s.quantile:g}: {s.limit_s:g} seconds is long for a chat; "
+        f"is {s.limit_s:g} milliseconds meant? write {s.limit_s / 1000:g}; if not, kind: batch says that nobody waits"
+        for each in classes
+        for s in each.slo
+        if each.kind == "chat" and s.limit_s > LONGEST_PLAUSIBLE_S.get(s.metric, float("inf"))
+    ]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from optimize.candidates import candidates, offer_drops
+from optimize.candidates import USUAL_SIZES, candidates, no_own_hosts, offer_drops
 from optimize.measured import measured_alternatives, measured_terms
 from optimize.plan import unverified_plan
 from optimize.program.solve import solve
@@ -18,7 +18,8 @@ from optimize.records import PoolOption
 from sim.catalog.loader import load_catalog
 from sim.catalog.records import Offer, Source
 from sim.errors import InputError
-from sim.scenario.records import Budget, ConstantTraffic, Scenario
+from sim.scenario.candidate_schema import Candidates
+from sim.scenario.records import Budget, ConstantTraffic, Policy, Scenario
 from sim.traffic import demand as demand_of
 from tests.optimize.program.problems import problem
 from tests.traffic.scenarios import request_class, scenario, uniform
@@ -73,6 +74,35 @@ def test_replicas_per_host_follow_from_tensor_parallel() -> None:
     given = market(host("h", "h100", 8))
     options: tuple[PoolOption, ...] = candidates(given, demand_of(given))[0]
     assert {o.id.split("/")[-1].split(":")[0]: o.replicas_per_host for o in options} == {"bf16": 8, "tp2": 4, "tp4": 2}
+
+
+def test_a_degree_that_no_offer_can_use_is_said_and_so_is_an_offer_that_none_fits() -> None:
+    given = market(host("one", "l40s"), host("eight", "h100", 8), tensor_parallel=(3, 8))
+    pools, dropped = found(given)
+    assert {pool.split("/")[0] for pool in pools} == {"eight"}
+    assert dropped["tensor_parallel 3"] == "no offer can be split into groups of 3 GPUs; a host has 1 or 8"
+    assert dropped["one"] == "tensor_parallel [3, 8] does not divide 1 GPU"
+
+
+def test_a_market_without_any_pool_warns_with_the_first_reason() -> None:
+    given = market(host("one", "l40s"), tensor_parallel=(3,))
+    _, dropped = candidates(given, demand_of(given))
+    (warning,) = no_own_hosts(given, demand_of(given), dropped)
+    assert "although 1 offer is given: tensor_parallel 3: no offer can be split" in warning
+    closed = market(host("one", "l40s"), models=("gpt-4.1",))
+    (warning,) = no_own_hosts(closed, demand_of(closed), ())
+    assert "no request class accepts a model whose weights can be had" in warning
+
+
+def test_a_market_whose_hosts_nobody_wanted_does_not_warn() -> None:
+    given = market(host("one", "l40s"), tensor_parallel=(3,), policy=Policy(deny=("seller",)))
+    whole = market(*CATALOG.offers.values(), models=("gpt-4.1",))
+    for each in (market(), given, whole):
+        assert no_own_hosts(each, demand_of(each), candidates(each, demand_of(each))[1]) == []
+
+
+def test_the_usual_degrees_are_the_default_of_the_scenario() -> None:
+    assert list(USUAL_SIZES) == Candidates().tensor_parallel
 
 
 def test_heads_that_do_not_split_are_said() -> None:

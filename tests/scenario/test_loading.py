@@ -101,6 +101,17 @@ def test_a_pattern_that_matches_nothing_is_warned_of(tmp_path: Path) -> None:
     assert warning == 'policy.deny: "azure*" matches no offer, relay, provider or vendor of this scenario'
 
 
+def test_a_promise_in_milliseconds_is_asked_about_unless_nobody_waits(tmp_path: Path) -> None:
+    chat = write(tmp_path, GOOD)
+    at = "request_classes.chat.slo"
+    slip = [f"{at}.ttft={{p95: 1000}}", f"{at}.tpot={{p95: 60}}"]
+    first, second = load_scenario(chat, slip).warnings
+    assert first.startswith("request_classes.chat.slo.ttft.p95: 1000 seconds is long") and "1000 milliseconds meant? write 1;" in first
+    assert second.startswith("request_classes.chat.slo.tpot.p95: 60 seconds is long") and "write 0.06;" in second
+    assert load_scenario(chat, [f"{at}.ttft={{p95: 120}}", f"{at}.tpot={{p95: 10}}", f"{at}.e2e={{p95: 600}}"]).warnings == ()
+    assert load_scenario(chat, [*slip, "request_classes.chat.kind=batch"]).warnings == ()
+
+
 def test_merge_keys_of_yaml_work(tmp_path: Path) -> None:
     text = GOOD.replace("  - name: chat", "  - &first\n    name: chat").replace(
         "    input_tokens: 100\n    output_tokens: 50\n    models: [llama-3.1-8b]\n", "    <<: *first\n"

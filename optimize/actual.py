@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from optimize.bridge import BillModel, Target, bridge
+from optimize.bridge import STEPS, BillModel, Step, Target, bridge
 from optimize.comparison import Comparison, Json, bill_of_plan, whole_plan
 from optimize.invoice_file import Invoice, InvoiceRow, read_invoice
 
 LISTED = 5
+UNSPLIT = "volume and price, not split"
+UNSPLIT_MEANING = "the invoice has no requests, tokens or hours of these lines that the plan bills by: their whole difference"
+
+
+@dataclass(frozen=True)
+class Billed:
+    """An invoice as a bill model of what can be split; `unsplit` line -> cost of lines that state a cost alone; `credit` below zero."""
+
+    model: BillModel
+    unsplit: Mapping[str, float]
+    credit: float
 
 
 @dataclass
@@ -31,16 +42,35 @@ def compare_actual(plan_path: Path, actual: Path) -> Comparison:
     planned = bill_of_plan(plan, "plan", plan_path)
     invoice = read_invoice(actual, plan["cost"]["currency"])
     notes: list[str] = []
-    billed = bill_of_invoice(invoice, planned, aliases(plan), notes)
+    read = bill_of_invoice(invoice, planned, aliases(plan), notes)
+    billed, counted = read.model, None if read.unsplit else read.model.requests
+    each = ((planned.total, planned.requests), (billed.total, counted))
     rows: list[tuple[str, tuple[float | str | None, ...]]] = [
         ("cost of the period", (planned.total, billed.total)),
-        ("requests", (planned.requests, billed.requests)),
-        ("cost of 1,000 requests", tuple(bill.total / bill.requests * 1000 if bill.requests else None for bill in (planned, billed))),
+        ("requests", (planned.requests, counted)),
+        ("cost of 1,000 requests", tuple(total / count * 1000 if count else None for total, count in each)),
     ]
     for name in dict.fromkeys([*planned.targets, *billed.targets]):
-        rows.append((f"line: {name}", tuple(_cost(bill, name) for bill in (planned, billed))))
+        rows.append((f"line: {name}", (_cost(planned, name), read.unsplit.get(name, _cost(billed, name)))))
+    if read.credit:
+        rows.append(("credits", (None, read.credit)))
     rows.append(("not quantity x price, or not in the plan", (round(planned.other, 2), round(billed.other, 2))))
-    return Comparison(invoice.currency, (planned, billed), tuple(rows), (bridge(planned, billed),), tuple(notes))
+    return Comparison(invoice.currency, (planned, billed), tuple(rows), (steps_to(planned, read),), tuple(notes))
+
+
+def steps_to(planned: BillModel, read: Billed) -> tuple[Step, ...]:
+    """The bridge of what can be split, and one step for lines of which the invoice states a cost alone; exact to the cent."""
+    if not read.unsplit:
+        return bridge(planned, read.model)
+    cost = round(sum(_cost(planned, name) or 0.0 for name in read.unsplit), 2)
+    paid = round(sum(read.unsplit.values()), 2)
+    share = sum(planned.targets[name].share for name in read.unsplit)
+    kept = {name: target for name, target in planned.targets.items() if name not in read.unsplit}
+    rest = max(1.0 - share, 0.0) if kept else 0.0
+    targets = {name: replace(target, share=target.share / rest if rest > 0 else 0.0) for name, target in kept.items()}
+    first = replace(planned, requests=planned.requests * rest, targets=targets, total=round(planned.total - cost, 2))
+    steps = bridge(first, replace(read.model, total=round(read.model.total - paid, 2)))
+    return (*steps[: len(STEPS) - 1], Step(UNSPLIT, round(paid - cost, 2), UNSPLIT_MEANING), *steps[len(STEPS) - 1 :])
 
 
 def _cost(bill: BillModel, name: str) -> float | None:
@@ -73,11 +103,15 @@ def line_of(row: InvoiceRow, known: Mapping[str, str]) -> str | None:
     return max(begins)[1] if begins else None
 
 
-def bill_of_invoice(invoice: Invoice, planned: BillModel, known: Mapping[str, str], notes: list[str]) -> BillModel:
-    """The invoice as a bill model. Requests come from the file, else from output tokens (hosts: from their hours) at the plan's ratio."""
+def bill_of_invoice(invoice: Invoice, planned: BillModel, known: Mapping[str, str], notes: list[str]) -> Billed:
+    """The invoice as a bill model. Requests come from the file, else from output tokens (hosts: from their hours) at the plan's ratio.
+
+    A line without either is compared by its cost; a negative cost is a credit, of whichever line, and no price.
+    """
     parts: dict[str, _Part] = {}
     strange: dict[str, float] = {}
-    for row in invoice.rows:
+    credits = [row for row in invoice.rows if row.cost < 0]
+    for row in (row for row in invoice.rows if row.cost >= 0):
         line = line_of(row, known)
         if line is None or line not in planned.targets:
             name = next(iter(row.names), "a row without a name")
@@ -86,13 +120,21 @@ def bill_of_invoice(invoice: Invoice, planned: BillModel, known: Mapping[str, st
         _add(parts.setdefault(line, _Part()), row)
     for name, cost in sorted(strange.items(), key=lambda item: -abs(item[1]))[:LISTED]:
         notes.append(f"not in the plan: {name}, {cost:,.2f} {invoice.currency}")
+    for row in sorted(credits, key=lambda row: row.cost)[:LISTED]:
+        name = next(iter(row.names), "a row without a name")
+        notes.append(f"line {row.line}, {name}: {row.cost:,.2f} {invoice.currency} is negative, so it counts as a credit, not as a price")
     counted = {line: _requests(line, part, planned, notes) for line, part in parts.items()}
     requests = sum(counted.values())
     targets = {line: _target(part, planned.targets[line], counted[line], requests) for line, part in parts.items() if counted[line] > 0}
+    unsplit = {line: round(part.cost, 2) for line, part in parts.items() if not counted[line] > 0}
+    if unsplit:
+        notes.append(f"{', '.join(unsplit)}: compared by cost; {UNSPLIT}: the invoice has no requests")
     if invoice.start:
         notes.append(f"the invoice covers {invoice.start} to {invoice.end}; a plan is a month of 730 hours, nothing is scaled")
     model = BillModel("invoice", requests, targets, 0.0, round(invoice.total, 2))
-    return BillModel("invoice", requests, targets, model.total - model.modelled(), model.total)
+    credit = round(sum(row.cost for row in credits), 2)
+    other = model.total - model.modelled() - sum(unsplit.values()) - credit
+    return Billed(BillModel("invoice", requests, targets, other, model.total), unsplit, credit)
 
 
 def _add(part: _Part, row: InvoiceRow) -> None:

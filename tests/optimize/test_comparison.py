@@ -179,6 +179,44 @@ def test_without_request_counts_the_volume_comes_from_output_tokens(tmp_path: Pa
     assert any("counts no requests" in note for note in found.notes)
 
 
+def test_a_line_that_states_a_cost_alone_is_compared_by_cost(tmp_path: Path) -> None:
+    folder, _ = saved(tmp_path / "a")
+    plan = json.loads((folder / "plan.json").read_text())
+    cost = {each["relay"]: each["cost_per_month"] for each in plan["relays"]}["lab.thinker"]
+    found = compare_actual(folder, usage(tmp_path, f"thinker,{cost + 100:.2f}", head="model,cost"))
+    rows = dict(found.rows)
+    assert rows["line: lab.thinker"] == (cost, pytest.approx(cost + 100)) and rows["requests"][1] is None
+    steps = {step.name: step.amount for step in found.bridges[0]}
+    assert steps["volume and price, not split"] == pytest.approx(100.0) and steps["fixed and other"] == pytest.approx(-500.0, abs=0.02)
+    others = [line["per_month"] for line in plan["cost"]["lines"] if line["name"] not in ("lab.thinker", "fixed costs")]
+    assert steps["volume"] == pytest.approx(-sum(others), abs=0.02), "what is not billed at all"
+    assert sum(round(100 * amount) for amount in steps.values()) == round(100 * (found.bills[1].total - found.bills[0].total))
+    assert any("lab.thinker: compared by cost; volume and price, not split: the invoice has no requests" in note for note in found.notes)
+    assert max(map(len, render_comparison(found).splitlines())) <= 110
+
+
+def test_an_invoice_of_costs_and_of_counts_splits_what_it_can(tmp_path: Path) -> None:
+    folder, _ = saved(tmp_path / "a")
+    plan = json.loads((folder / "plan.json").read_text())
+    first, second = plan["relays"]
+    counted = f"{second['relay']},{second['requests_per_month']},{second['tokens_per_month']['output']},{second['cost_per_month']}"
+    head = "relay,requests,output_tokens,cost"
+    found = compare_actual(folder, usage(tmp_path, f"{first['relay']},,,{first['cost_per_month'] + 5:.2f}", counted, head=head))
+    steps = {step.name: step.amount for step in found.bridges[0]}
+    assert steps["volume and price, not split"] == pytest.approx(5.0, abs=0.011)
+    assert sum(round(100 * amount) for amount in steps.values()) == round(100 * (found.bills[1].total - found.bills[0].total))
+
+
+def test_a_negative_cost_is_a_credit_and_is_said_to_be_one(tmp_path: Path) -> None:
+    folder, _ = saved(tmp_path / "a")
+    found = compare_actual(folder, usage(tmp_path, "thinker,-4000", "thinker,10", head="model,cost"))
+    assert any("line 2, thinker: -4,000.00 USD is negative, so it counts as a credit" in note for note in found.notes)
+    rows, steps = dict(found.rows), {step.name: step.amount for step in found.bridges[0]}
+    assert rows["credits"] == (None, -4000.0) and rows["line: lab.thinker"][1] == 10.0
+    assert steps["fixed and other"] == pytest.approx(-4000.0 - 500.0, abs=0.02), "the credit, and no fixed costs"
+    assert found.bills[1].total == -3990.0
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from optimize.explain.records import Give, Left, NoPlan
+from optimize.explain.too_long import too_long
 from optimize.market import known_all, pool_states
 from optimize.money import HOUR_S
 from optimize.records import SloRow
@@ -27,8 +28,9 @@ def no_plan(market: Market, settled: Settled, status: str, full: bool) -> NoPlan
     free = settle(market, Restriction("without a budget", budget_usd=math.inf))
     never = left_out(free)
     nobody = tuple(each.name for each in never if not may_serve(market, free.problem.class_names.index(each.name)))
-    wanted = {each.name for each in never or left_out(settled)} - set(nobody)
-    examined = full or len(market.states) <= SMALL
+    long = tuple(found for each in never if (found := too_long(market, free.problem.class_names.index(each.name))) is not None)
+    wanted = {each.name for each in never or left_out(settled)} - set(nobody) - {each.class_name for each in long}
+    examined = full or len(market.states) <= SMALL or not wanted
     return NoPlan(
         smallest_budget_usd=None if free.unserved else free.solution.cost_usd,
         served_share=served_share(settled),
@@ -37,6 +39,7 @@ def no_plan(market: Market, settled: Settled, status: str, full: bool) -> NoPlan
         nobody=nobody,
         gives=gives(market, wanted, market.budget_usd if status == "over_budget" else math.inf) if examined else (),
         examined=examined,
+        too_long=long,
     )
 
 

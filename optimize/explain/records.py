@@ -87,6 +87,33 @@ class Give:
 
 
 @dataclass(frozen=True)
+class TooLong:
+    """A class whose requests fit the context of no candidate. Tokens as the candidate with the largest context counts them.
+
+    prompt_tokens   at `quantile`, that of the class's strictest promise;  longest_tokens  prompt and answer of the longest request
+    context_tokens  the largest context, that of `candidate` (a relay or a model for own hosts)
+    """
+
+    class_name: str
+    quantile: float
+    prompt_tokens: int
+    longest_prompt_tokens: int
+    longest_tokens: int
+    context_tokens: int
+    candidate: str
+
+    @property
+    def sentence(self) -> str:
+        """For people."""
+        tail = f"p{100 * self.quantile:g} {self.prompt_tokens:,}; with the answer up to {self.longest_tokens:,}"
+        return (
+            f"{self.class_name}: prompts of up to {self.longest_prompt_tokens:,} tokens ({tail}) do not fit the context of any candidate; "
+            f"the largest is {self.context_tokens:,} ({self.candidate}). Shorter prompts (request_classes.{self.class_name}.context) "
+            "or a model with a longer context would make a plan, a relaxed promise would not"
+        )
+
+
+@dataclass(frozen=True)
 class NoPlan:
     """Why there is no plan, and what would make one.
 
@@ -101,6 +128,7 @@ class NoPlan:
     nobody: tuple[str, ...]
     gives: tuple[Give, ...]
     examined: bool  # whether promises were relaxed one by one
+    too_long: tuple[TooLong, ...] = ()  # of the classes that no budget serves
 
 
 @dataclass(frozen=True)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
 
-from optimize.explain.records import Attribution, NoPlan
+from optimize.explain.records import Attribution, NoPlan, TooLong
 from optimize.money import HOUR_S
 from optimize.records import Plan
 from optimize.report.bill import Bill, bill_of, cents_of, split
@@ -141,7 +141,9 @@ def no_plan_lines(plan: Plan, bill: Bill, found: NoPlan) -> list[str]:
     if found.smallest_budget_usd is not None:
         lines.append(f"the smallest budget that serves everything: {bill.money(cents_of(plan, found.smallest_budget_usd))} a month")
     lines += [f"no budget serves all of {name}" for name in found.never if name not in found.nobody]
-    lines += [f"nobody may serve {name}: no candidate is allowed to, at any price or latency" for name in found.nobody]
+    long = [each.class_name for each in found.too_long]
+    lines += [each.sentence for each in found.too_long]
+    lines += [f"nobody may serve {name}: no candidate is allowed to, at any price or latency" for name in found.nobody if name not in long]
     lines.append(f"at best {found.served_share:.2%} of all requests are served inside their promises")
     for left in found.left:
         always = len(left.hours) == len(plan.demand.slices)
@@ -191,7 +193,13 @@ def _no_plan_json(plan: Plan, found: NoPlan) -> dict[str, Any]:
             for each in found.gives
         ],
         "promises_examined": found.examined,
+        "too_long": [_too_long_json(each) for each in found.too_long],
     }
+
+
+def _too_long_json(found: TooLong) -> dict[str, Any]:
+    values = asdict(found)
+    return {"class": values.pop("class_name"), **values, "sentence": found.sentence}
 
 
 def _rows(table: Table) -> list[dict[str, Any]]:

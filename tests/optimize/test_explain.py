@@ -16,6 +16,7 @@ from optimize.explain.duals import demand_duals, measured_only, relaxation, shad
 from optimize.explain.frontier import served_for
 from optimize.explain.no_plan import no_plan
 from optimize.explain.records import Why
+from optimize.explain.too_long import too_long
 from optimize.explain.why import known_and_least, why
 from optimize.kinds import Kind, gpu_types, keeps
 from optimize.market import pool_states, slo_rows
@@ -109,6 +110,30 @@ def test_without_gpus_nobody_may_serve_what_must_stay_at_home(folder: Path) -> N
     assert status == "infeasible"
     assert any("nobody may serve private" in line for line in said)
     assert any("at best 70.00%" in line for line in said)
+
+
+def test_prompts_that_fit_no_context_are_named_with_the_limit_and_no_promise_is_relaxed(folder: Path) -> None:
+    """8 % of the requests are over the context, and a 95th percentile may miss 5 %."""
+    prompts = "request_classes.chat.input_tokens={quantiles: {0: 100000, 0.9: 110000, 1: 200000}}"
+    own = ["candidates.offers=[]", "request_classes.private.self_hosted_only=false", "candidates.relays.0.max_context=128000"]
+    given = scenario(folder, *own, prompts)
+    market = market_of(given, folder)
+    found = no_plan(market, settle(market, Restriction(rough=True)), "infeasible", full=False)
+    (long,) = found.too_long
+    assert (long.class_name, long.candidate, long.context_tokens, long.quantile) == ("chat", "r", 128000, 0.95)
+    assert 150_000 < long.prompt_tokens < 160_000 and 199_000 < long.longest_prompt_tokens <= 200_000
+    assert found.never == ("chat",) and found.gives == ()
+    status, said = words(given, folder)
+    assert status == "infeasible" and any("do not fit the context of any candidate; the largest is 128,000 (r)" in line for line in said)
+    roomy = market_of(scenario(folder, *own[:2], "candidates.relays.0.max_context=160000", prompts), folder)
+    assert too_long(roomy, 0) is None and too_long(market, 1) is None
+
+
+def test_an_own_model_without_room_for_the_longest_prompt_is_named_and_not_called_forbidden(folder: Path) -> None:
+    status, said = words(scenario(folder, "candidates.relays=[]", "request_classes.private.input_tokens=140000"), folder)
+    assert status == "infeasible"
+    assert any("private: prompts of up to 140,000 tokens" in line and "131,072 (llama-3.1-8b)" in line for line in said)
+    assert not any("nobody may serve private" in line for line in said)
 
 
 def test_without_relays_own_hosts_serve_everything(folder: Path, settled: tuple[Market, Settled]) -> None:

@@ -95,10 +95,10 @@ def changes(plan: Plan, terms: RelayTerms, known: Mapping[str, Relay], end: date
             break
         row = row_on(relay, known, day.isoformat())
         if terms.units is not None and row is not None:
-            row = relay if row.id == relay.id else None  # units of a successor have no price here
-        if row is not None and row == relay:
+            row = relay if row.id == relay.id else None  # token prices do not touch units; units of a successor have no price here
+        if row == relay:
             continue
-        usd = usd if row is None or terms.units is not None else sold_at(plan, terms, row).usd_per_request
+        usd = usd if row is None else sold_at(plan, terms, row).usd_per_request
         found.append(Change(day, row, usd, change_words(relay, row, day)))
     return found
 

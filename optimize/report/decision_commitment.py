@@ -107,14 +107,14 @@ def render_decision(decision: Decision) -> str:
     console.print(Text(source, style="dim"))
     console.print()
     console.print(Text("DECIDE", style="bold") + Text("  " + verdict(decision)))
-    section(console, f"First stages, {currency} a month over {months} months")
+    section(console, f"First stages, {currency} a month over {months} months, rounded")
     names = ("", "expected", "worst", "worst regret", "where", "committed in all", "served least")
     listing = table(*names, right=(1, 2, 3, 5, 6))
     for row in tables(decision)[0].rows:
         name, expected, worst, regret, where, _, committed, served, _, _ = row
         listing.add_row(str(name), _cell(expected), _cell(worst), _cell(regret), str(where), _cell(committed), percent(float(served or 0)))
     show(console, listing)
-    section(console, f"Cost in each future, {currency} a month, and regret")
+    section(console, f"Cost in each future, {currency} a month, and regret; each rounded by itself")
     listing = table("", *(each.stage.name for each in decision.ranked), right=tuple(range(1, len(decision.ranked) + 1)))
     for k, future in enumerate(decision.futures):
         listing.add_row(future.name, *(_both(decision, each, k) for each in decision.ranked))

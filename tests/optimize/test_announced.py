@@ -6,13 +6,14 @@ import doctest
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from optimize import announced
 from optimize.announced import Announced, leaves, row_on
 from optimize.horizon import Horizon, horizon
 from optimize.money import cost_lines
-from optimize.records import Plan, RelayTerms
+from optimize.records import Plan, RelayTerms, UnitTerms
 from optimize.report.bill import bill_of
 from optimize.report.finance import Money
 from optimize.report.finance_json import finance_json
@@ -114,6 +115,12 @@ def test_the_decision_says_when_an_announced_price_breaks_the_budget() -> None:
     assert [(each["month"], each["per_month"]) for each in told] == [("2027-01", 657.0)] and "api" in told[0]["because"][0]
     for other in (plan(sold("api", **UP), budget=700.0), plan(sold("api")), plan(sold("api", **UP), horizon_months=2)):
         assert leaves(other) == () and "But from" not in headline(other, bill_of(other))
+
+
+def test_units_keep_their_price_when_token_prices_change_and_go_with_their_model() -> None:
+    units = UnitTerms(1.0, np.ones(1))
+    kept, lost = (plan(replace(sold("api", **keys), units=units)) for keys in (UP, {"retires_on": "2027-01-31", "successor": "next"}))
+    assert Announced(kept).changes == {} and [row.row for row in Announced(lost).changes[0]] == [None]
 
 
 def test_successors_that_name_each_other_end() -> None:

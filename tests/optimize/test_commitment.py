@@ -185,6 +185,7 @@ def test_an_offer_with_a_term_is_no_recourse(decision: Decision) -> None:
 def test_terminal_json_and_csv_say_the_same(decision: Decision, tmp_path: Path) -> None:
     said, text = decision_json(decision), render_decision(decision)
     assert said["least_worst_regret"] == decision.least_regret and decision.least_regret in text
+    assert "each rounded by itself" in text, "a regret may be one off the difference of the printed costs"
     stage_rows, outcome_rows = tables(decision)
     assert len(outcome_rows.rows) == len(decision.ranked) * len(decision.futures) == len(said["outcomes"])
     months = {row["stage"]: row for row in said["stages"]}

@@ -63,7 +63,14 @@ def compare_plans(paths: list[Path]) -> Comparison:
         for bill, p in zip(bills, plans, strict=True)
         if "charges" not in p
     ]
+    notes += [f"{bill.name}: {words}" for bill, p in zip(bills, plans, strict=True) for words in lapsed_contracts(p)]
     return Comparison(currency, bills, side_by_side(plans, bills), tuple(bridge(bills[0], bill) for bill in bills[1:]), tuple(notes))
+
+
+def lapsed_contracts(plan: Json) -> list[str]:
+    """A sentence per contract behind a price of a saved plan that did not hold on its first day; none for plans saved without states."""
+    rows = [each for each in plan.get("finance", {}).get("contracts", ()) if each.get("bought") and each.get("state")]
+    return [f"{row['name']} is priced by the contract {row['document']}, which {row['state']}: that is no price" for row in rows]
 
 
 def whole_plan(path: Path) -> Json:

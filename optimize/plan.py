@@ -165,7 +165,7 @@ def assemble(
         assumptions=(
             *ASSUMPTIONS,
             *routing_notes(scenario),
-            *price_notes(scenario, problem.relays, solution.relay_flow),
+            *price_notes(scenario, problem.relays, solution.relay_flow, problem.demand.weight_h),
             *error_notes(settled),
         ),
         warnings=tuple(dict.fromkeys(warnings)),

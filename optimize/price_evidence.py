@@ -40,6 +40,24 @@ def written_evidence(scenario_file: Path) -> Evidence:
     return Evidence(scenario_file.name, digest)
 
 
+def state_of(contract: Contract | None, on: date) -> str:
+    """What the days of a contract make of its prices on a day; empty where they hold.
+
+    >>> state_of(Contract("a.pdf", valid_until="2026-06-30"), date(2026, 11, 1)), state_of(Contract("a.pdf"), date(2026, 11, 1))
+    ('ended 2026-06-30', '')
+    """
+    if contract is None:
+        return ""
+    if contract.valid_until and contract.valid_until < on.isoformat():
+        return f"ended {contract.valid_until}"
+    return f"begins {contract.valid_from}" if contract.valid_from > on.isoformat() else ""
+
+
+def covered(contract: Contract | None, key: str) -> bool | None:
+    """Whether a contract states the price under a key of the scenario; None without a contract that says which it states."""
+    return None if contract is None or contract.covers is None else key in contract.covers
+
+
 def contract_warnings(name: str, grade: str, contract: Contract | None, used: bool, on: date, last: date) -> list[str]:
     """Contracts whose days are not those of the plan (`on` to `last`), and prices called contracted with nothing to show for it."""
     if contract is None:

@@ -1,4 +1,4 @@
-"""The price book of a plan: list, contracted and claimed side by side, with grade of evidence, validity, document and age."""
+"""The price book of a plan: list, quoted, contracted and claimed side by side, with grade of evidence, validity, document and age."""
 
 from __future__ import annotations
 
@@ -6,30 +6,34 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 
-from optimize.money.metering import ABOVE, BATCH, token_price
-from optimize.price_evidence import Evidence, contract_evidence, contract_warnings, listed_evidence, written_evidence
+from optimize.money.charges import OFF_PEAK
+from optimize.money.metering import token_price
+from optimize.price_evidence import Evidence, contract_evidence, contract_warnings, listed_evidence, state_of, written_evidence
+from optimize.price_kinds import PLAIN, is_own, item_of, priced_kinds
 from optimize.relay_facts import SAME, claim_flags, dated_warnings, official, quote_flags
-from sim.catalog.price_terms import LongPrompt
 from sim.catalog.records import Catalog, Offer, Relay, Source
 from sim.plural import counted
 from sim.scenario.records import Scenario
 
 STALE_DAYS = 90
-PLAIN = ("input", "cached", "output")
+DIGITS = 12  # significant digits of a price that is computed: what floats know for certain
+Columns = tuple[float | None, float | None, float | None, float | None]
 
 
 @dataclass(frozen=True)
 class Price:
-    """One price of one offer or relay: exactly one of the three columns is the plan's (`grade` says which), others are beside it.
+    """One price of one offer or relay: exactly one of the four columns is the plan's (`grade` says which), others are beside it.
 
     `reference` is the row that the list price is from; `age_days` counts from the first day that its date allows to the day of the
-    book; None: nobody says when the price was made.
+    book; None: nobody says when the price was made. `state` says that the contract behind it has ended or not begun, `hours_utc`
+    in which hours it holds (empty: in all).
     """
 
     name: str
     item: str
     unit: str
     list_usd: float | None
+    quoted_usd: float | None
     contracted_usd: float | None
     claimed_usd: float | None
     grade: str
@@ -40,6 +44,13 @@ class Price:
     evidence: Evidence
     retires_on: str = ""
     successor: str = ""
+    state: str = ""
+    hours_utc: str = ""
+
+    @property
+    def graded(self) -> str:
+        """The grade as people read it: `contract (ended 2026-06-30)` where its days are over."""
+        return f"{self.grade} ({self.state})" if self.state else self.grade
 
     @property
     def agreed(self) -> bool:
@@ -49,8 +60,8 @@ class Price:
     @property
     def plan_usd(self) -> float:
         """The price that the plan is computed with."""
-        own = self.list_usd if self.grade == "list" else self.claimed_usd if self.grade == "claimed" else self.contracted_usd
-        return 0.0 if own is None else own
+        beside = {"list": self.list_usd, "claimed": self.claimed_usd, "quote": self.quoted_usd}
+        return beside.get(self.grade, self.contracted_usd) or 0.0
 
 
 @dataclass(frozen=True)
@@ -65,7 +76,8 @@ class PriceBook:
 def price_book(scenario: Scenario, used: Iterable[str], charged: Collection[tuple[str, str]] = ()) -> PriceBook:
     """The book of the scenario's candidates as of its first month; `used` are the offers and relays that the plan buys.
 
-    Every relay has a row per plain kind of token; `charged` (relay, item of the bill) adds those of batches, long prompts and writes.
+    Every relay has a row per plain kind of token; `charged` (relay, item of the bill) adds those of batches, long prompts, writes and
+    off-peak hours.
 
     Age and retirement are warned of where the plan uses the row, contradictions of a claim always.
     """
@@ -78,10 +90,11 @@ def price_book(scenario: Scenario, used: Iterable[str], charged: Collection[tupl
         prices.append(offer_price(offer, catalog, offer.id in bought, on, written))
         warnings += [*offer_warnings(offer), *contract_warnings(offer.id, offer.grade, offer.contract, offer.id in bought, on, last)]
     for relay in scenario.relays:
-        prices += relay_prices(
-            relay, catalog, relay.id in bought, on, written, {item_of(item) for name, item in charged if name == relay.id}
-        )
+        items = {item_of(item) for name, item in charged if name == relay.id}
+        rows = relay_prices(relay, catalog, relay.id in bought, on, written, items)
+        prices += rows
         warnings += [
+            *unstated_warnings(relay, catalog, [row for row in rows if row.item in items]),
             *claim_warnings(relay, catalog),
             *contract_warnings(relay.id, relay.grade, relay.contract, relay.id in bought, on, last),
         ]
@@ -91,6 +104,15 @@ def price_book(scenario: Scenario, used: Iterable[str], charged: Collection[tupl
     order = sorted(prices, key=lambda price: not price.used)
     told = sorted(dict.fromkeys(warnings), key=lambda text: text.partition(":")[0] not in bought)
     return PriceBook(on, tuple(order), tuple(told))
+
+
+def lapsed_words(scenario: Scenario, used: Collection[str]) -> list[str]:
+    """A sentence per contract behind a used price that does not hold on the first day."""
+    on = start_of(scenario)
+    rows: tuple[Offer | Relay, ...] = (*scenario.offers, *scenario.relays)
+    signed = [(row.id, row.contract) for row in rows if row.id in used and row.contract is not None]
+    told = [(name, contract.document, state_of(contract, on)) for name, contract in signed]
+    return [f"But {name} is priced by the contract {document}, which {state}: on {on} that is no price." for name, document, state in told if state]
 
 
 def start_of(scenario: Scenario) -> date:
@@ -121,11 +143,11 @@ def _age(source: Source, on: date) -> int | None:
     return max(0, (on - first_day(source.date)).days) if source.date else None
 
 
-def _columns(own: float | None, grade: str, listed: float | None) -> tuple[float | None, float | None, float | None]:
-    """(list, contracted, claimed) with the plan's own price under its grade."""
+def _columns(own: float | None, grade: str, listed: float | None) -> Columns:
+    """(list, quoted, contracted, claimed) with the plan's own price under its grade."""
     if grade == "list":
-        return own, None, None
-    return (listed, None, own) if grade == "claimed" else (listed, own, None)
+        return own, None, None, None
+    return listed, *(own if grade == each else None for each in ("quote", "contract", "claimed"))  # type: ignore[return-value]
 
 
 def offer_price(offer: Offer, catalog: Catalog, used: bool, on: date, written: Evidence) -> Price:
@@ -135,12 +157,16 @@ def offer_price(offer: Offer, catalog: Catalog, used: bool, on: date, written: E
     grade = "quote" if offer.grade == "list" and (overridden or row is None) else offer.grade
     columns = _columns(offer.usd_per_hour, grade, row.usd_per_hour if row is not None and row.grade == "list" else None)
     source, evidence = _behind(offer, None if overridden else row, catalog, written)
-    return Price(offer.id, "host-hour", "USD/h", *columns, grade, used, row.id if row else "", source, _age(source, on), evidence)
+    state = state_of(offer.contract, on)
+    beside = row.id if row else ""
+    return Price(offer.id, "host-hour", "USD/h", *columns, grade, used, beside, source, _age(source, on), evidence, state=state)
 
 
-def _behind(row: Offer | Relay, listed: Offer | Relay | None, catalog: Catalog, written: Evidence) -> tuple[Source, Evidence]:
-    """Source and evidence of a price: its contract; the catalogue's row `listed`; without one the scenario, which says no day."""
-    if row.contract is not None:
+def _behind(
+    row: Offer | Relay, listed: Offer | Relay | None, catalog: Catalog, written: Evidence, own: bool = True
+) -> tuple[Source, Evidence]:
+    """Source and evidence of a price: its contract, if it is `own`; the catalogue's row `listed`; without one the scenario, of no day."""
+    if row.contract is not None and (own or listed is None):
         return row.source, contract_evidence(row.contract)
     if listed is None:
         return replace(row.source, date="") if row.grade != "list" else row.source, written
@@ -169,49 +195,48 @@ def reference(relay: Relay, catalog: Catalog) -> Relay | None:
 
 
 def relay_prices(relay: Relay, catalog: Catalog, used: bool, on: date, written: Evidence, items: Collection[str] = ()) -> list[Price]:
-    """A row per plain kind of token that has a price of its own, and per kind of `items`."""
-    beside, grade, listed = reference(relay, catalog), relay.grade, catalog.relays.get(relay.id)
-    overridden = listed is not None and _prices(listed) != _prices(relay)
-    if grade == "list" and overridden:
-        grade = "quote"
-    source, evidence = _behind(relay, None if overridden else listed, catalog, written)
-    ends = (relay.retires_on or "", relay.successor or "")
-    named = beside.id if beside else ""
-    rows = []
-    for kind in [each for each in priced_kinds(relay) if each in PLAIN or item_of(each) in items]:
-        against = token_price(beside, kind) if beside is not None and kind in priced_kinds(beside) else None
-        columns = _columns(token_price(relay, kind), grade, against)
-        rows.append(
-            Price(relay.id, item_of(kind), "USD/million tokens", *columns, grade, used, named, source, _age(source, on), evidence, *ends)
-        )
-    return rows
+    """A row per plain kind of token that has a price of its own, and per kind of `items`; off-peak prices are those of `items`."""
+    kinds = priced_kinds(relay)
+    plain = [kind for kind in kinds if kind in PLAIN or item_of(kind) in items]
+    cheap = [f"{OFF_PEAK} {kind}" for kind in kinds if f"{OFF_PEAK} {item_of(kind)}" in items and relay.off_peak is not None]
+    return [_relay_price(relay, catalog, used, on, written, kind) for kind in (*plain, *cheap)]
 
 
-def priced_kinds(relay: Relay) -> list[str]:
-    """Kinds of tokens, as bills name them, that the relay states a price of.
+def _relay_price(relay: Relay, catalog: Catalog, used: bool, on: date, written: Evidence, priced: str) -> Price:
+    """One kind of token, which may begin with `off-peak`. What the scenario did not write is the catalogue's, with its grade and source."""
+    kind = priced.removeprefix(f"{OFF_PEAK} ")
+    beside, listed = reference(relay, catalog), catalog.relays.get(relay.id)
+    hours = relay.off_peak if kind != priced else None
+    against = token_price(beside, kind) if beside is not None and kind in priced_kinds(beside) else None
+    if hours is not None and against is not None and beside is not None and beside.off_peak is not None:
+        against = _exact(against * beside.off_peak.factor)
+    own = is_own(relay, listed, priced)
+    grade = ("quote" if own else "list") if relay.grade == "list" else relay.grade
+    if not own and listed is not None and relay.grade != "claimed":
+        grade = listed.grade
+    source, evidence = _behind(relay, None if own else listed, catalog, written, own)
+    usd = token_price(relay, kind) * (1.0 if hours is None else hours.factor)
+    return Price(
+        relay.id,
+        item_of(kind) if hours is None else f"{OFF_PEAK} {item_of(kind)}",
+        "USD/million tokens",
+        *_columns(_exact(usd), grade, against),
+        grade,
+        used,
+        beside.id if beside else "",
+        source,
+        _age(source, on),
+        evidence,
+        relay.retires_on or "",
+        relay.successor or "",
+        state_of(relay.contract, on) if own else "",
+        "" if hours is None else f"{', '.join(hours.hours_utc)} UTC",
+    )
 
-    >>> from sim.catalog.loader import load_catalog
-    >>> priced_kinds(load_catalog().relays["openai.gpt-4.1"])
-    ['input', 'cached', 'output', 'batch input', 'batch output']
-    """
-    kinds = []
-    tiers: list[tuple[Relay | LongPrompt, str]] = [(relay, ""), *((tier, f"{ABOVE}{tier.above_tokens:,}") for tier in relay.long_prompts)]
-    for row, above in tiers:
-        stated = {"cached": row.usd_per_mtok_cached, "written": row.usd_per_mtok_cache_write}
-        kinds += [f"{kind}{above}" for kind in ("input", "cached", "written", "output") if stated.get(kind, 0.0) is not None]
-    batches = {"input": relay.usd_per_mtok_batch_input, "output": relay.usd_per_mtok_batch_output}
-    return kinds + [f"{BATCH}{kind}" for kind, price in batches.items() if price is not None]
 
-
-def item_of(charged: str) -> str:
-    """The item of the book that a charge or kind of token is priced by.
-
-    >>> item_of("cached tokens"), item_of("batch input tokens"), item_of("host-hour")
-    ('cached input', 'batch input', 'host-hour')
-    """
-    kind = charged.removesuffix(" tokens")
-    plain, above, tokens = kind.partition(ABOVE)
-    return f"{ {'cached': 'cached input', 'written': 'cache write'}.get(plain, plain) }{above}{tokens}"
+def _exact(usd: float) -> float:
+    """Without the noise of floats: 0.3 x 0.75 is 0.225."""
+    return float(f"{usd:.{DIGITS}g}")
 
 
 def _prices(relay: Relay) -> tuple[float | None, ...]:
@@ -229,6 +254,27 @@ def claim_warnings(relay: Relay, catalog: Catalog) -> list[str]:
     else:
         flags = quote_flags(relay, None if same else beside, catalog)
     return [f"{relay.id}: {flag}" for flag in flags]
+
+
+def unstated_warnings(relay: Relay, catalog: Catalog, charged: Sequence[Price]) -> list[str]:
+    """List prices that a plan pays beside prices that the scenario writes, and the row's off-peak hours, which then do not hold."""
+    listed = catalog.relays.get(relay.id)
+    if listed is None or not charged:
+        return []
+    where = f"the contract {relay.contract.document}" if relay.contract else "the prices that the scenario writes"
+    kinds = priced_kinds(relay)
+    own = any(is_own(relay, listed, kind) for kind in kinds)
+    open_ = [row.item for kind in kinds if not is_own(relay, listed, kind) for row in charged if row.item == item_of(kind)]
+    words = []
+    if own and open_:
+        words.append(f"{relay.id}: {', '.join(open_)}: list prices, not in {where}; ask for them, and write what is agreed")
+    if listed.off_peak is not None and relay.off_peak is None:
+        hours = f"{', '.join(listed.off_peak.hours_utc)} UTC"
+        words.append(
+            f"{relay.id}: by its list, tokens cost {listed.off_peak.factor:g} of the price in {hours}; that is not in {where} and not "
+            "counted on; write off_peak if it is agreed"
+        )
+    return words
 
 
 def stale_warnings(prices: Sequence[Price]) -> list[str]:

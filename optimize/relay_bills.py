@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from optimize.money import relay_request_usd
-from optimize.money.hours import slice_factors
+from optimize.money.hours import off_peak_note, slice_factors
 from optimize.money.metering import (
     ABOVE,
     KINDS,
@@ -173,16 +173,21 @@ def metered_prices(terms: RelayTerms, relay: Relay) -> Floats:
     return usd
 
 
-def price_notes(scenario: Scenario, relays: Sequence[RelayTerms], flow: Floats) -> list[str]:
-    """What the prices of the hours, of batches and of long prompts take for granted, in words; `flow` [relays, classes, slices]."""
+def price_notes(scenario: Scenario, relays: Sequence[RelayTerms], flow: Floats, weight_h: Floats) -> list[str]:
+    """What the prices of the hours, of batches and of long prompts take for granted, where the plan buys at them, in words.
+
+    `flow` [relays, classes, slices], `weight_h` [slices].
+    """
     sold = [(terms, used.any(axis=1)) for terms, used in zip(relays, flow, strict=True) if terms.units is None]
     notes = []
-    clockless = [terms.relay.id for terms, _ in sold if terms.relay.off_peak is not None and terms.hour_factors is None]
+    clockless = [terms.relay.id for terms, used in sold if used.any() and terms.relay.off_peak is not None and terms.hour_factors is None]
     if clockless:
         notes.append(
             f"{', '.join(clockless)}: cheaper off peak, by UTC; nobody says which hours of UTC these are (traffic.utc_offset_h), so "
             "every hour pays the dearest price."
         )
+    bought = [(terms, each) for terms, each in zip(relays, flow, strict=True) if terms.units is None]
+    notes += filter(None, (off_peak_note(terms, each, weight_h, scenario.traffic) for terms, each in bought))
     for terms, used in sold:
         meter = {kind: np.where(used, tokens, 0.0) for kind, tokens in (terms.meter or {}).items()}
         batch = [scenario.request_classes[c].name for c in np.flatnonzero(meter.get("batch input", np.zeros(0)))]

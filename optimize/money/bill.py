@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from optimize.money.classifier import CLASSIFIER, classified_requests, classifier_usd
 from optimize.money.contracts import least_payment_usd, paid_request_usd, starts, starts_usd, units_usd
+from optimize.money.hours import LEAST_SHARE, off_peak_part
 from optimize.money.rent import hosts_usd
 from optimize.money.tokens import calls_usd, requests_per_month
 from optimize.records import BootTerms, CostLine, ProgramInput, ProgramSolution
@@ -41,7 +42,9 @@ def relay_lines(problem: ProgramInput, solution: ProgramSolution, a: int) -> lis
     if flow.any():
         requests = requests_per_month(flow.sum(axis=0), problem.demand.weight_h)
         used = calls_usd(flow, paid_request_usd(terms, tier), problem.demand.weight_h)
-        lines.append(CostLine(terms.relay.id, "relay", used, f"{requests:,.0f} requests"))
+        part = off_peak_part(terms, flow, problem.demand.weight_h)
+        cheap = f", {part:.0%} of them off peak" if part > LEAST_SHARE else ""
+        lines.append(CostLine(terms.relay.id, "relay", used, f"{requests:,.0f} requests{cheap}"))
     least = least_payment_usd(terms, tier)
     if least > used:
         lines.append(CostLine(f"{terms.relay.id} minimum", "relay", least - used, f"the contract asks for ${least:,.0f} a month"))

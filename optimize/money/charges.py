@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from optimize.money.classifier import CLASSIFIER, classified_requests
+from optimize.money.hours import off_peak_shares
 from optimize.money.metering import token_price
 from optimize.money.units import HOUR_S, HOURS_PER_MONTH, MTOK
 from optimize.records import CostLine, Floats, ProgramInput, ProgramSolution, RelayTerms
@@ -16,6 +17,8 @@ from sim.catalog.records import Offer, Relay
 OTHER = "other terms"  # what a line holds beyond quantity x price
 FLAT, HOST_HOUR, UNIT_HOUR, OFF_PEAK = "per month", "host-hour", "unit-hour", "off-peak"
 LEAST_USD = 1e-6
+LEAST_MTOK = 1e-9  # million tokens a month: below, a flow is what the solver left of zero
+DIGITS = 12  # significant digits of quantities and prices in reports: what floats know for certain
 
 
 @dataclass(frozen=True)
@@ -83,12 +86,15 @@ def line_charges(problem: ProgramInput, solution: ProgramSolution, line: CostLin
 
 
 def relay_charges(problem: ProgramInput, terms: RelayTerms, flow: Floats, factor: float = 1.0) -> list[Charge]:
-    """Tokens of a month through a relay by kind; those that occur. Hours that have a price of their own are charges of their own."""
+    """Tokens of a month through a relay by kind; those that occur. Hours that have a price of their own are charges of their own.
+
+    An hour that is off peak in part is split: each charge is at a price that the relay states.
+    """
     found = []
     for hour, share in by_hour_factor(terms, flow):
         requests = share @ problem.demand.weight_h * HOUR_S
         for kind, count in kinds_of(problem, terms, requests).items():
-            if count > 0:
+            if count > LEAST_MTOK * MTOK:
                 item = f"{kind} tokens" if hour == 1.0 else f"{OFF_PEAK} ({hour:g}) {kind} tokens"
                 price = token_price(terms.relay, kind) * hour * factor
                 charge = Charge(terms.relay.id, "relay", terms.relay.id, item, count / MTOK, "million tokens", price, hour * factor)
@@ -97,10 +103,13 @@ def relay_charges(problem: ProgramInput, terms: RelayTerms, flow: Floats, factor
 
 
 def by_hour_factor(terms: RelayTerms, flow: Floats) -> list[tuple[float, Floats]]:
-    """(factor, flow [classes, slices] of the hours that have it), dearest first; all at 1 where the hour has no price."""
-    factors = terms.hour_factors
+    """(factor, the flow [classes, slices] that pays it), dearest first; all at 1 where the hour has no price."""
+    factors, off_peak = terms.hour_factors, terms.relay.off_peak
     if factors is None:
         return [(1.0, flow)]
+    share = off_peak_shares(terms)
+    if share is not None and off_peak is not None:
+        return [(1.0, flow * (1 - share)), (off_peak.factor, flow * share)]
     return [(float(each), np.where(factors == each, flow, 0.0)) for each in np.unique(factors)[::-1]]
 
 
@@ -137,6 +146,15 @@ def cached_tokens(problem: ProgramInput, terms: RelayTerms) -> Floats:
     usd = np.where(terms.eligible, terms.usd_per_request, full_usd)
     saved = (full_usd - usd) * MTOK / (relay.usd_per_mtok_input - relay.usd_per_mtok_cached)
     return np.asarray(np.clip(saved, 0.0, inputs))
+
+
+def rounded(charge: Charge) -> Charge:
+    """The charge with quantity and price to 12 significant digits: 0.225 and not 0.22499999999999998.
+
+    A bill of ten billion dollars changes by less than a cent.
+    """
+    quantity, usd = (float(f"{value:.{DIGITS}g}") for value in (charge.quantity, charge.usd_per_unit))
+    return replace(charge, quantity=quantity, usd_per_unit=usd)
 
 
 def repriced(found: Sequence[Charge], offers: Iterable[Offer], relays: Iterable[Relay]) -> tuple[Charge, ...]:

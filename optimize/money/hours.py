@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from optimize.records import Floats
+from optimize.records import Floats, RelayTerms
 from sim.catalog.price_terms import OffPeak, span_h
 from sim.scenario.records import ConstantTraffic, LogTraffic, SyntheticTraffic
 
 MINUTES = 1440
+ROUNDING, LEAST_SHARE = 1e-9, 1e-9
 Traffic = SyntheticTraffic | ConstantTraffic | LogTraffic
 
 
@@ -31,6 +32,34 @@ def _cheap_minutes(off_peak: OffPeak) -> npt.NDArray[np.bool_]:
         start, end = span_h(text)
         cheap[np.arange(round(start * 60), round(end * 60)) % MINUTES] = True
     return cheap
+
+
+def off_peak_shares(terms: RelayTerms) -> Floats | None:
+    """[classes, slices] part of the requests that pays the off-peak price of the relay; None where its row has none."""
+    off_peak, factors = terms.relay.off_peak, terms.hour_factors
+    if off_peak is None or factors is None or off_peak.factor == 1.0:
+        return None
+    share = (1 - factors) / (1 - off_peak.factor)
+    return np.asarray(np.clip(share, 0.0, 1.0)) if (np.abs(share - 0.5) <= 0.5 + ROUNDING).all() else None
+
+
+def off_peak_part(terms: RelayTerms, flow: Floats, weight_h: Floats) -> float:
+    """Share of the requests of a month, `flow` [classes, slices], that pays the off-peak price."""
+    share, total = off_peak_shares(terms), float((flow @ weight_h).sum())
+    return 0.0 if share is None or total <= 0 else float(((flow * share) @ weight_h).sum()) / total
+
+
+def off_peak_note(terms: RelayTerms, flow: Floats, weight_h: Floats, traffic: Traffic) -> str:
+    """What the off-peak price of a relay does to a plan that buys there, and what it takes for granted; empty where it does nothing."""
+    off_peak, part = terms.relay.off_peak, off_peak_part(terms, flow, weight_h)
+    if off_peak is None or part <= LEAST_SHARE:
+        return ""
+    spread = "traffic at one rate counts as spread evenly over the day" if isinstance(traffic, ConstantTraffic) else ""
+    clock = spread or f"the clock of the traffic is UTC{getattr(traffic, 'utc_offset_h', None) or 0:+g} h (traffic.utc_offset_h)"
+    return (
+        f"{terms.relay.id}: {part:.0%} of its requests pay the off-peak price, {off_peak.factor:g} of the list price in "
+        f"{', '.join(off_peak.hours_utc)} UTC; {clock}."
+    )
 
 
 def slice_factors(off_peak: OffPeak | None, traffic: Traffic, slices: tuple[str, ...]) -> Floats | None:

@@ -9,11 +9,12 @@ from functools import cached_property
 from optimize.breakeven import TOKENS, BreakEven, break_even
 from optimize.growth import requests_of, tokens_per_month
 from optimize.horizon import Horizon, horizon
-from optimize.money.charges import Charge, charges
+from optimize.money.charges import Charge, charges, rounded
 from optimize.money.ownership import values_of
 from optimize.money.units import to_currency
 from optimize.owning import OwnOrRent, own_or_rent
-from optimize.pricebook import PriceBook, item_of, price_book
+from optimize.price_kinds import item_of
+from optimize.pricebook import PriceBook, price_book
 from optimize.records import Plan
 from optimize.report import finance_columns
 from optimize.report.bill import Bill, bill_of, cents_of, split
@@ -31,7 +32,7 @@ class Money:
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.bill: Bill = bill_of(plan)
-        self.charges: tuple[Charge, ...] = charges(plan.program, plan.solution, plan.lines)
+        self.charges: tuple[Charge, ...] = tuple(map(rounded, charges(plan.program, plan.solution, plan.lines)))
         self.cents: tuple[int, ...] = charge_cents(plan, self.bill, self.charges)
         self.prices: PriceBook = price_book(
             plan.scenario, {charge.source for charge in self.charges}, {(charge.source, charge.item) for charge in self.charges}
@@ -152,9 +153,9 @@ def sensitivity_rows(money: Money) -> Rows:
 
 def price_rows(money: Money) -> Rows:
     return tuple(
-        (p.name, p.item, p.unit, p.list_usd, p.contracted_usd, p.claimed_usd, p.grade, p.used, p.reference, p.source.title,
+        (p.name, p.item, p.unit, p.list_usd, p.quoted_usd, p.contracted_usd, p.claimed_usd, p.graded, p.used, p.reference, p.source.title,
          p.source.date, p.age_days, p.evidence.valid_from, p.evidence.valid_until, p.evidence.document, p.evidence.sha256,
-         p.retires_on, p.successor)
+         p.retires_on, p.successor, p.hours_utc)
         for p in money.prices.prices
     )  # fmt: skip
 

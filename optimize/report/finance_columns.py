@@ -9,9 +9,9 @@ CHARGES = (
     Column("kind", "str", "", "gpu, relay or fixed"),
     Column("source", "str", "", "offer or relay that asks the price"),
     Column("item", "str", "", "what is priced; `other terms`: what quantity x price does not explain"),
-    Column("quantity", "float", "", "units of a month"),
+    Column("quantity", "float", "", "units of a month, to 12 significant digits"),
     Column("unit", "str", "", "h, million tokens or month"),
-    Column("usd_per_unit", "float", "USD", "price of a unit"),
+    Column("usd_per_unit", "float", "USD", "price of a unit, to 12 significant digits"),
     Column("per_month", "float", "money", "cost of a month; the charges of a line sum to it to the cent"),
 )
 UNITS = (
@@ -69,11 +69,12 @@ PRICES = (
     Column("item", "str", "", "what is priced"),
     Column("unit", "str", "", "unit of the price"),
     Column("list", "float", "USD", "list price"),
-    Column("contracted", "float", "USD", "what a contract or quote says"),
+    Column("quoted", "float", "USD", "what a quote says, or the scenario without a document"),
+    Column("contracted", "float", "USD", "what a contract says"),
     Column("claimed", "float", "USD", "what is only claimed"),
-    Column("grade", "str", "", "evidence for the price of the plan: quote, contract, list or claimed"),
+    Column("grade", "str", "", "evidence for the price of the plan: quote, contract, list or claimed; whether its contract has ended"),
     Column("used", "bool", "", "whether the plan buys it"),
-    Column("reference", "str", "", "catalogue row that the list price is from"),
+    Column("reference", "str", "", "catalogue row that the list price is from; another row than `name`: another vendor's"),
     Column("source", "str", "", "where the plan's price comes from"),
     Column("date", "str", "", "its date"),
     Column("age_days", "int", "days", "age on the first day of the horizon; empty: nobody says when the price was made"),
@@ -83,6 +84,7 @@ PRICES = (
     Column("sha256", "str", "", "hash of that file"),
     Column("retires_on", "str", "", "day on which the model retires"),
     Column("successor", "str", "", "what follows it"),
+    Column("hours_utc", "str", "", "hours in which the price holds; empty: in all that have no price of their own"),
 )
 OWN = (
     Column("pool", "str", "", "rented pool that own hosts would replace"),

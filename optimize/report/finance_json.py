@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from optimize.announced import leaves
+from optimize.price_evidence import state_of
 from optimize.report.finance import Money, requests_by_line
 from sim.catalog.records import Offer, Relay
 
@@ -38,10 +39,15 @@ def charges_json(money: Money) -> list[Json]:
 
 
 def contracts_json(money: Money) -> list[Json]:
-    """The contract of every offer and relay that may be bought and has one, with the hash of its document."""
+    """The contract of every offer and relay that may be bought and has one: hash of its document, state on the first day."""
+    on = money.prices.on
     bought = {price.name for price in money.prices.prices if price.used}
     rows: tuple[Offer | Relay, ...] = (*money.plan.scenario.offers, *money.plan.scenario.relays)
-    return [{"name": row.id, **asdict(row.contract), "bought": row.id in bought} for row in rows if row.contract is not None]
+    return [
+        {"name": row.id, **asdict(row.contract), "state": state_of(row.contract, on), "bought": row.id in bought}
+        for row in rows
+        if row.contract is not None
+    ]
 
 
 def finance_json(money: Money) -> Json:

@@ -189,5 +189,12 @@ def used_relays(plan: Plan) -> list[int]:
     return [a for a in range(len(plan.program.relays)) if flow[a].sum() > least]
 
 
+def bought_names(plan: Plan) -> set[str]:
+    """Ids of the offers and relays that the plan buys, provisioned units included."""
+    units = plan.solution.relay_units
+    relays = {*used_relays(plan), *(() if units is None else (a for a, each in enumerate(units) if each))}
+    return {plan.program.pools[p].option.offer.id for p in used_pools(plan)} | {plan.program.relays[a].relay.id for a in relays}
+
+
 def _units(cents: float) -> float | None:
     return round(cents) / 100 if math.isfinite(cents) else None

@@ -246,12 +246,13 @@ def _causes(console: Console, plan: Plan, bill: Bill) -> None:
 
 
 def _prices(console: Console, money: Money) -> None:
-    """List beside contracted beside claimed, of what the plan buys."""
+    """List beside quoted, contracted and claimed, of what the plan buys."""
     lines = price_table.price_lines(money.prices)
     if lines:
         section(console, "Price book, USD")
-        listing = table(*price_table.HEADS, right=price_table.RIGHT)
-        for cells in lines:
+        heads, right, rows = price_table.told(lines)
+        listing = table(*heads, right=right)
+        for cells in rows:
             listing.add_row(*cells)
         show(console, listing)
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 
 from optimize.announced import leaves
+from optimize.pricebook import lapsed_words
 from optimize.records import Flip, Plan, Verification
 from optimize.report.bill import Bill, cents_of
-from optimize.report.tables import UNSERVED, flow_table
+from optimize.report.tables import UNSERVED, bought_names, flow_table
 from sim.plural import counted
 
 STATUS_WORDS = {
@@ -78,8 +79,8 @@ def seeds_used(proof: Verification) -> str:
 
 
 def headline(plan: Plan, bill: Bill) -> str:
-    """The verdict in one or two sentences, and what announced prices make of it within the horizon."""
-    return " ".join([verdict_sentences(plan, bill), *announced_sentences(plan, bill)])
+    """The verdict in one or two sentences, what announced prices make of it within the horizon, and contracts that do not hold."""
+    return " ".join([verdict_sentences(plan, bill), *announced_sentences(plan, bill), *lapsed_words(plan.scenario, bought_names(plan))])
 
 
 def announced_sentences(plan: Plan, bill: Bill) -> list[str]:

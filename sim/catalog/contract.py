@@ -13,3 +13,4 @@ class Contract:
     sha256: str = ""  # of the file's bytes
     valid_from: str = ""  # empty: not stated
     valid_until: str = ""  # last day; empty: not stated
+    covers: tuple[str, ...] | None = None  # keys of the prices that it states; absent: every price of the row

@@ -99,9 +99,16 @@ def write(file: Path | None, found: Refresh) -> None:
         raise InputError(f"{path}: cannot be written: {error.strerror}; copy it and name the copy with --file") from None
 
 
-def run(file: Path | None, package: str, mapping: Path | None, on: date, accept_large: bool, save: bool) -> Refresh:
-    """Compare, and write where `save` and there is something to write. A `mapping` of the user's names rows that the file has."""
+def run(
+    file: Path | None, package: str, mapping: Path | None, on: date, accept_large: bool, save: bool, today: date | None = None
+) -> Refresh:
+    """Compare, and write where `save` and there is something to write. A `mapping` of the user's names rows that the file has.
+
+    Raises InputError for a day after `today` (default: the clock's), and for one before the newest price of the package, or of the
+    file where the package has no dates.
+    """
     named = load_mapping(package, mapping, PACKAGES) if package in PACKAGES else {}
+    _check_day(file or RELAYS, package, on, today or date.today())
     found = refresh(file, installed(package, on), named, on, accept_large)
     if mapping is not None:
         rows = read_relays(file or RELAYS, found.before)
@@ -111,6 +118,24 @@ def run(file: Path | None, package: str, mapping: Path | None, on: date, accept_
     if save and found.changed:
         write(file, found)
     return found
+
+
+def _check_day(path: Path, name: str, on: date, clock: date) -> None:
+    """A source is dated by a day on which somebody can have looked: not one to come, nor one before the package was made.
+
+    A clock that is behind the file's newest source does not make that a day to come.
+    """
+    sources = [row.source.date for row in read_relays(path, _read(path)).values()]
+    dates = [date.fromisoformat(day) for day in sources if len(day) == len("2026-11-30")]
+    today = max([clock, *dates])
+    made = installed(name, today).newest
+    newest = made or max(dates, default=on)
+    days = f"write a day from {newest} to {today}, or leave --on out"
+    if on > today:
+        raise InputError(f"catalog refresh: --on {on} is still to come, nobody has seen its prices; {days}")
+    if on < newest:
+        whose = f"the newest price in {name}" if made else f"the newest price in {path.name}"
+        raise InputError(f"catalog refresh: --on {on}: {whose} is of {newest}, so it says nothing of earlier days; {days}")
 
 
 def _read(path: Path) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Discriminator, Field, Tag
+from pydantic import AfterValidator, Discriminator, Field, Tag
 
-from sim.scenario.evidence_schema import ContractOf
+from sim.scenario.evidence_schema import ContractOf, priced
 from sim.scenario.fields import (
     Amount,
     Count,
@@ -43,7 +43,7 @@ class OfferSpec(Keys):
     region: Text | None = fact("where it stands")
     residency: list[Text] | None = fact("regions whose data it may hold")
     grade: Literal["quote", "contract", "list", "claimed"] | None = fact("how firm the price is; with a price of your own: quote")
-    contract: ContractOf | None = fact("document behind the price; with it the grade is contract")
+    contract: ContractOf | None = fact("document behind the price of this entry; with it the grade is contract")
     lead_time_days: Amount | None = fact("order to first use", "days")
     note: Text | None = fact("for readers")
 
@@ -61,7 +61,7 @@ class RelaySpec(Keys):
     usd_per_mtok_batch_output: Amount | None = fact("price of output tokens of a batch", "USD/million tokens")
     batch_window_h: Positive | None = fact("within which a batch is answered; new row: 24", "h")
     long_prompts: LongPromptsOf | None = fact("prices of requests with long prompts, rising thresholds")
-    off_peak: OffPeakSpec | None = fact("hours in which all tokens are cheaper; needs traffic.utc_offset_h")
+    off_peak: OffPeakSpec | None = fact("hours of cheaper tokens; needs traffic.utc_offset_h; beside own prices none unless written")
     ttft_p50_s: Positive | None = fact("median time to first token", "s", required=True)
     ttft_sigma: Annotated[float, Field(ge=0, le=3)] | None = fact("sigma of log(TTFT); new row: 0.38")
     tokens_per_s: Positive | None = fact("median speed of one answer", "tokens/s", required=True)
@@ -80,7 +80,7 @@ class RelaySpec(Keys):
     retry: RetrySpec | None = fact("how clients retry; absent: 4 attempts, 0.5 to 8 s apart")
     residency: list[Text] | None = fact("regions whose data it may hold")
     grade: Literal["quote", "contract", "list", "claimed"] | None = fact("how firm the price is; with a price of your own: quote")
-    contract: ContractOf | None = fact("document behind the prices; with it the grade is contract")
+    contract: ContractOf | None = fact("document behind the prices of this entry, and no others; with it their grade is contract")
     note: Text | None = fact("for readers")
 
 
@@ -88,8 +88,8 @@ def _entry(value: Any) -> str:
     return "«name»" if isinstance(value, str) else "«row»"
 
 
-OfferEntry = Annotated[Annotated[Name, Tag("«name»")] | Annotated[OfferSpec, Tag("«row»")], Discriminator(_entry)]
-RelayEntry = Annotated[Annotated[Name, Tag("«name»")] | Annotated[RelaySpec, Tag("«row»")], Discriminator(_entry)]
+OfferEntry = Annotated[Annotated[Name, Tag("«name»")] | Annotated[OfferSpec, AfterValidator(priced), Tag("«row»")], Discriminator(_entry)]
+RelayEntry = Annotated[Annotated[Name, Tag("«name»")] | Annotated[RelaySpec, AfterValidator(priced), Tag("«row»")], Discriminator(_entry)]
 TensorParallel = Annotated[int, Field(ge=1, le=64)]
 
 

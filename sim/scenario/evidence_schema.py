@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from datetime import date
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from pydantic import AfterValidator
 
@@ -26,6 +26,18 @@ def _day(text: str) -> str:
     return text
 
 
+PRICES = (  # keys of an entry that are prices: a contract states those that stand beside it, and no other
+    "usd_per_hour",
+    "usd_per_mtok_input",
+    "usd_per_mtok_output",
+    "usd_per_mtok_cached",
+    "usd_per_mtok_cache_write",
+    "usd_per_mtok_batch_input",
+    "usd_per_mtok_batch_output",
+    "long_prompts",
+    "off_peak",
+)
+Entry = TypeVar("Entry", bound=Keys)
 Day = Annotated[str, AfterValidator(_day)]
 
 
@@ -46,10 +58,19 @@ def _ordered(spec: ContractSpec) -> ContractSpec:
 ContractOf = Annotated[ContractSpec, AfterValidator(_ordered)]
 
 
+def priced(entry: Entry) -> Entry:
+    """The entry; a contract without a price beside it is wrong: nobody could tell which prices it states."""
+    if getattr(entry, "contract", None) is not None and all(getattr(entry, key, None) is None for key in PRICES):
+        keys = [key for key in PRICES[:3] if key in type(entry).model_fields]
+        wrong_alone(f"has a contract and no price; write beside it the prices that it states, such as {' and '.join(keys)}")
+    return entry
+
+
 def with_contract(given: dict[str, Any], spec: ContractSpec | None, file: Path, row: Source | None) -> dict[str, Any]:
     """`given` with the record of the contract, grade `contract` unless it has one, and the document as source of the prices.
 
-    The document is found from the folder of the scenario `file`; `row` is the source of the catalogue row that the prices replace.
+    It covers the prices that `given` has, and no other of the row. The document is found from the folder of the scenario `file`;
+    `row` is the source of the catalogue row that the prices replace.
     """
     if spec is None:
         return given
@@ -59,7 +80,8 @@ def with_contract(given: dict[str, Any], spec: ContractSpec | None, file: Path, 
             digest = hashlib.file_digest(document, "sha256").hexdigest()
     except OSError as error:
         raise InputError(f'{file}: contract document "{spec.document}": cannot be read: {error.strerror}') from None
-    contract = Contract(spec.document, digest, spec.valid_from or "", spec.valid_until or "")
+    covers = tuple(key for key in PRICES if key in given)
+    contract = Contract(spec.document, digest, spec.valid_from or "", spec.valid_until or "", covers)
     note = f"overrides {row.title} ({row.date})" if row else ""
     source = Source(f"{spec.document}, named in {file.name}", contract.valid_from, note)
     return {"grade": "contract", **given, "contract": contract, "source": source}

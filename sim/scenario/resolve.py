@@ -209,6 +209,7 @@ def resolve_relays(candidates: Candidates, catalog: Catalog, path: Path) -> tupl
     return tuple(_relay(RelaySpec(name=entry) if isinstance(entry, str) else entry, catalog, path) for entry in candidates.relays)
 
 
+PLAIN = {"usd_per_mtok_input", "usd_per_mtok_output", "usd_per_mtok_cached", "usd_per_mtok_cache_write"}
 RECORDS = ("latency", "outages", "retry", "long_prompts", "off_peak", "contract")
 
 
@@ -240,6 +241,8 @@ def _relay(spec: RelaySpec, catalog: Catalog, path: Path) -> Relay:
             return row
         if {"usd_per_mtok_input", "usd_per_mtok_output"} & set(given):
             given.setdefault("grade", "quote")
+        if PLAIN & set(given):
+            given.setdefault("off_peak", None)  # a price list's cheap hours are not those of a price that the user was given
         latency = {"ttft_p50_s", "ttft_sigma", "tokens_per_s", "tokens_sigma", "latency"} & set(given)
         latency_source = _source(path, row.latency_source) if latency else row.latency_source
         return replace(row, **({"source": _source(path, row.source)} | given), latency_source=latency_source)

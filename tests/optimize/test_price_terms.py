@@ -12,11 +12,11 @@ from optimize.explain.hit_flip import at_full_price
 from optimize.money import charges as charges_module
 from optimize.money import contracts, hours, metering
 from optimize.money.bill import cost_lines, plan_cost_usd
-from optimize.money.charges import OTHER, charges, repriced
+from optimize.money.charges import OTHER, Charge, charges, repriced, rounded
 from optimize.money.metering import KINDS, Metered, metered_usd, plain_meter, sold_in_batches, tiered
 from optimize.money.tokens import LongContext, TokenCount, TokenPrices, token_usd
 from optimize.program.solve import solve
-from optimize.records import ProgramInput, RelayTerms
+from optimize.records import ProgramInput, ProgramSolution, RelayTerms
 from optimize.relay_bills import Kept, class_bill, price_notes
 from optimize.relay_terms import relay_terms
 from optimize.reprice import at_prices_of
@@ -107,7 +107,7 @@ def test_a_batch_class_pays_the_batch_price_and_a_chat_class_beside_it_does_not(
     (alone,) = terms_of(replace(given, request_classes=(replace(both[0], kind="chat", models=(LUNA.model,)), given.request_classes[1])))
     assert found.usd_per_request[1] == alone.usd_per_request[1] and alone.meter is None
     assert alone.usd_per_request[0] > found.usd_per_request[0]
-    assert any("batch service" in note and "24 h" in note for note in price_notes(given, [found], np.ones((1, 2, 1))))
+    assert any("batch service" in note and "24 h" in note for note in price_notes(given, [found], np.ones((1, 2, 1)), np.ones(1)))
 
 
 def test_a_cache_that_saves_more_than_a_batch_is_kept() -> None:
@@ -146,9 +146,61 @@ def test_nobody_buys_an_hour_whose_place_in_the_day_is_not_known() -> None:
     given = market(week(None), NIGHTLY, classes=(request_class("chat", 1.0),))
     (found,) = terms_of(given)
     assert found.hour_factors is None
-    assert any("utc_offset_h" in note for note in price_notes(given, [found], np.ones((1, 1, 1))))
+    assert any("utc_offset_h" in note for note in price_notes(given, [found], np.ones((1, 1, 1)), np.ones(1)))
     (constant,) = terms_of(market(ConstantTraffic(1.0), NIGHTLY, classes=(request_class("chat", 1.0),)))
     assert constant.hour_factors is not None and constant.hour_factors[0, 0] == pytest.approx((7 + 17 * 0.5) / 24)
+
+
+def bought(traffic: ConstantTraffic | SyntheticTraffic, *relays: Relay) -> tuple[Scenario, ProgramInput, ProgramSolution]:
+    """A market, its program and the answer that sends all of it to the relays."""
+    given = market(traffic, *relays, classes=(request_class("chat", 1.0),))
+    demand = demand_of(given)
+    program = replace(problem(demand.mean_rps.tolist(), [], terms_of(given)), demand=demand, class_names=("chat",))
+    return given, program, solve(program, gap=1e-6)
+
+
+@pytest.mark.parametrize("traffic", [week(5.5), ConstantTraffic(1.0)])
+def test_an_hour_that_is_off_peak_in_part_is_charged_at_the_two_prices_that_the_relay_states(
+    traffic: ConstantTraffic | SyntheticTraffic,
+) -> None:
+    _, program, answer = bought(traffic, NIGHTLY)
+    lines = cost_lines(program, answer)
+    found = charges(program, answer, lines)
+    prices = {charge.item: charge.usd_per_unit for charge in found}
+    sold = NIGHTLY.usd_per_mtok_input, NIGHTLY.usd_per_mtok_output
+    assert (prices["input tokens"], prices["output tokens"]) == sold
+    assert (prices["off-peak (0.5) input tokens"], prices["off-peak (0.5) output tokens"]) == tuple(0.5 * each for each in sold)
+    assert all(item.startswith("off-peak (0.5)") or "off" not in item for item in prices) and OTHER not in prices
+    assert sum(charge.usd for charge in found) == pytest.approx(answer.cost_usd, rel=1e-12)
+
+
+def test_off_peak_hours_are_told_of_when_and_only_when_the_plan_buys_in_them() -> None:
+    given, program, answer = bought(ConstantTraffic(1.0), NIGHTLY)
+    (line,), weight = cost_lines(program, answer), program.demand.weight_h
+    assert line.detail.endswith(" requests, 71% of them off peak")  # 17 of 24 hours
+    (said,) = price_notes(given, program.relays, answer.relay_flow, weight)
+    assert "71% of its requests pay the off-peak price, 0.5 of the list price in 10:00-01:00, 04:00-06:00 UTC" in said
+    assert "one rate counts as spread evenly over the day" in said
+    assert price_notes(given, program.relays, 0 * answer.relay_flow, weight) == []
+    given, program, answer = bought(week(8.0), NIGHTLY)
+    assert "UTC+8 h (traffic.utc_offset_h)" in price_notes(given, program.relays, answer.relay_flow, program.demand.weight_h)[0]
+    given, program, answer = bought(week(None), NIGHTLY)
+    assert price_notes(given, program.relays, 0 * answer.relay_flow, program.demand.weight_h) == []
+
+
+def test_what_a_solver_leaves_of_zero_is_no_charge() -> None:
+    _, program, answer = bought(week(8.0), NIGHTLY)
+    assert program.relays[0].hour_factors is not None
+    dear = program.relays[0].hour_factors == 1.0
+    dust = replace(answer, relay_flow=np.where(dear[None], 1e-15, answer.relay_flow))
+    assert {charge.item for charge in charges(program, dust, cost_lines(program, dust))} == {
+        f"off-peak (0.5) {kind} tokens" for kind in ("input", "output")
+    }
+
+
+def test_reports_show_twelve_digits_of_a_charge() -> None:
+    noisy = Charge("r", "relay", "r", "input tokens", 1234.5678901234567, "million tokens", 0.22499999999999998)
+    assert (rounded(noisy).quantity, rounded(noisy).usd_per_unit) == (1234.56789012, 0.225)
 
 
 def test_batches_run_when_the_vendor_likes_and_pay_no_price_of_the_hour() -> None:

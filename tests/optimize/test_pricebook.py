@@ -8,10 +8,10 @@ from datetime import date
 import pytest
 
 from optimize.price_evidence import Evidence
-from optimize.pricebook import PriceBook, first_day, month_after, price_book
-from optimize.report.price_table import price_lines
+from optimize.pricebook import PriceBook, first_day, lapsed_words, month_after, price_book
+from optimize.report.price_table import price_lines, told
 from sim.catalog.contract import Contract
-from sim.catalog.price_terms import LongPrompt
+from sim.catalog.price_terms import LongPrompt, OffPeak
 from sim.catalog.records import Catalog, Offer, Relay, Source
 from sim.scenario.records import Finance, Scenario
 from tests.optimize.report import plan_fixture
@@ -87,7 +87,7 @@ def test_a_model_that_retires_inside_the_horizon_names_its_successor_and_price()
 def test_a_price_that_the_scenario_overrides_is_a_quote_beside_the_list() -> None:
     quoted = replace(HOST, usd_per_hour=1.2)
     (price,) = book(offers=(quoted,), listed=()).prices
-    assert (price.grade, price.list_usd, price.contracted_usd, price.plan_usd) == ("quote", 1.86, 1.2, 1.2)
+    assert (price.grade, price.list_usd, price.quoted_usd, price.contracted_usd, price.plan_usd) == ("quote", 1.86, 1.2, None, 1.2)
     contract = replace(LISTED, grade="contract", usd_per_mtok_input=1.5)
     assert (book(contract).prices[0].list_usd, book(contract).prices[0].contracted_usd) == (2.0, 1.5)
 
@@ -176,7 +176,111 @@ def test_the_screen_shows_what_is_bought_with_its_evidence_once() -> None:
     row = signed("2027-06-30", "2026-11-01")
     lines = price_lines(book(row, CLAIM, used=(row.id,)))
     assert lines == [
-        ("openai.gpt-4.1", "input", "2", "1.5", "-", "contract", "29 d, to 2027-06-30", "quote.pdf cccccccc"),
-        ("", "cached input", "0.5", "0.5", "-", "contract", "29 d, to 2027-06-30", ""),
-        ("", "output", "8", "8", "-", "contract", "29 d, to 2027-06-30", ""),
+        ("openai.gpt-4.1", "input", "2", "-", "1.5", "-", "contract", "29 d, to 2027-06-30", "quote.pdf cccccccc"),
+        ("", "cached input", "0.5", "-", "0.5", "-", "contract", "29 d, to 2027-06-30", ""),
+        ("", "output", "8", "-", "8", "-", "contract", "29 d, to 2027-06-30", ""),
     ]
+
+
+TERMS = replace(
+    LISTED,
+    usd_per_mtok_batch_input=1.0,
+    usd_per_mtok_batch_output=4.0,
+    long_prompts=(LongPrompt(200_000, 4.0, 16.0),),
+    off_peak=OffPeak(0.5, ("10:00-01:00",)),
+)
+
+
+def paid(relay: Relay, *kinds: str, listed: Relay = TERMS, **finance: object) -> PriceBook:
+    """The book of a plan that buys these kinds of tokens at a relay."""
+    catalog = replace(CATALOG, relays={listed.id: listed})
+    given = replace(SCENARIO, relays=(relay,), offers=(), catalog=catalog, finance=Finance(**finance))  # type: ignore[arg-type]
+    return price_book(given, {relay.id}, [(relay.id, f"{kind} tokens") for kind in kinds])
+
+
+def part_signed(*covers: str, **changes: object) -> Relay:
+    contract = Contract("quote.pdf", "c" * 64, "2026-11-01", "2030-01-01", covers)
+    row = replace(
+        TERMS, usd_per_mtok_input=1.5, grade="contract", contract=contract, source=Source("quote.pdf, named in a.yaml", ""), off_peak=None
+    )
+    return replace(row, **changes)
+
+
+ALL = ("input", "cached", "output", "batch input", "output above 200,000")
+
+
+def test_a_contract_is_evidence_only_for_the_prices_that_stand_beside_it() -> None:
+    book = paid(part_signed("usd_per_mtok_input"), *ALL)
+    (signed_row, *others) = book.prices
+    assert (signed_row.item, signed_row.grade, signed_row.contracted_usd, signed_row.list_usd) == ("input", "contract", 1.5, 2.0)
+    assert {(row.grade, row.contracted_usd, row.evidence.document, row.source.title) for row in others} == {
+        ("list", None, "sim/catalog/relays.yaml", "price file")
+    }
+    assert {row.item: row.list_usd for row in others} == {
+        "cached input": 0.5, "output": 8.0, "batch input": 1.0, "output above 200,000": 16.0
+    }  # fmt: skip
+    (said,) = [w for w in book.warnings if "list prices" in w]
+    assert said.startswith(
+        f"{LISTED.id}: cached input, output, output above 200,000, batch input: list prices, not in the contract quote.pdf;"
+    )
+
+
+def test_a_contract_that_states_every_price_that_is_paid_is_not_doubted() -> None:
+    keys = ("usd_per_mtok_input", "usd_per_mtok_output", "long_prompts")
+    book = paid(part_signed(*keys), "input", "output", "output above 200,000", listed=replace(TERMS, off_peak=None))
+    assert {row.item: row.grade for row in book.prices} == {
+        "input": "contract", "cached input": "list", "output": "contract", "output above 200,000": "contract"
+    }  # fmt: skip
+    assert book.warnings == ()
+
+
+def test_list_prices_beside_prices_that_the_scenario_writes_are_named_where_the_plan_pays_them() -> None:
+    quoted = replace(TERMS, usd_per_mtok_input=1.5, usd_per_mtok_output=6.0, grade="quote", off_peak=None)
+    book = paid(quoted, "input", "batch input")
+    assert {row.item: row.grade for row in book.prices} == {
+        "input": "quote", "cached input": "list", "output": "quote", "batch input": "list"
+    }  # fmt: skip
+    assert any("batch input: list prices, not in the prices that the scenario writes" in w for w in book.warnings)
+    assert any("tokens cost 0.5 of the price in 10:00-01:00 UTC; that is not in" in w for w in book.warnings)
+    assert not any("list prices" in w for w in paid(quoted, "input").warnings)
+
+
+def test_off_peak_prices_have_rows_of_their_own_with_their_hours_where_the_plan_pays_them() -> None:
+    book = paid(TERMS, "input", "off-peak (0.5) input", "off-peak (0.5) output")
+    cheap = [(row.item, row.list_usd, row.hours_utc, row.grade) for row in book.prices if row.hours_utc]
+    assert cheap == [("off-peak input", 1.0, "10:00-01:00 UTC", "list"), ("off-peak output", 4.0, "10:00-01:00 UTC", "list")]
+    assert not any(row.hours_utc for row in paid(TERMS, "input").prices)
+    (line,) = [cells for cells in price_lines(book) if cells[1] == "off-peak output"]
+    assert line[2] == "4" and line[7].endswith("10:00-01:00 UTC")
+
+
+def test_an_off_peak_price_that_is_agreed_is_contracted() -> None:
+    agreed = part_signed("usd_per_mtok_input", "off_peak", off_peak=OffPeak(0.1, ("10:00-01:00",)))
+    (row,) = [row for row in paid(agreed, "off-peak (0.1) input").prices if row.hours_utc]
+    assert (row.grade, row.contracted_usd, row.list_usd) == ("contract", 0.15, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("until", "start", "graded"),
+    [
+        ("2026-11-29", "", "contract (ended 2026-11-29)"),
+        ("", "2026-12-15", "contract (begins 2026-12-15)"),
+        ("2027-06-30", "2026-11-30", "contract"),
+    ],
+)
+def test_the_grade_of_a_contract_that_does_not_hold_says_so_and_the_verdict_names_it(until: str, start: str, graded: str) -> None:
+    row = signed(until, start)
+    shown = book(row, used=(row.id,))
+    assert {price.graded for price in shown.prices} == {graded} and shown.prices[0].plan_usd == 1.5
+    given = replace(SCENARIO, relays=(row,), offers=(), catalog=CATALOG)
+    words = lapsed_words(given, {row.id})
+    assert bool(words) == ("(" in graded) and all("openai.gpt-4.1" in text and "quote.pdf" in text for text in words)
+    assert lapsed_words(given, set()) == []
+
+
+def test_a_list_price_of_another_vendor_says_whose_it_is_and_a_quote_is_not_called_contracted() -> None:
+    mine = replace(LISTED, id="mine", vendor="mine", usd_per_mtok_input=1.0, grade="quote")
+    cells = price_lines(book(mine, used=("mine",)))[0]
+    assert cells[:7] == ("mine", "input", "2 (openai)", "1", "-", "-", "quote")
+    heads, right, rows = told([cells])
+    assert heads[:5] == ["bought", "item", "list", "quoted", "grade"] and right == [2, 3] and rows[0][:4] == list(cells[:4])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import json
+import re
 import sys
 from collections.abc import Iterator
 from datetime import date
@@ -84,7 +85,7 @@ def refreshed(place: Path, accept: bool = False, save: bool = False, text: str |
         (place / "relays.yaml").write_bytes(text.encode())
     if mapped is not None:
         (place / "mapping.yaml").write_text(mapped)
-    return run(place / "relays.yaml", "genai-prices", place / "mapping.yaml", DAY, accept, save)
+    return run(place / "relays.yaml", "genai-prices", place / "mapping.yaml", DAY, accept, save, today=DAY)
 
 
 def row(name: str, more: str, prices: str = "usd_per_mtok_input: 1, usd_per_mtok_output: 2, usd_per_mtok_cached: null") -> str:
@@ -203,7 +204,7 @@ def test_announced_prices_come_and_go(place: Path) -> None:
 
 def run_on(place: Path, text: str, day: date) -> Refresh:
     (place / "relays.yaml").write_text(text)
-    return run(place / "relays.yaml", "genai-prices", place / "mapping.yaml", day, False, False)
+    return run(place / "relays.yaml", "genai-prices", place / "mapping.yaml", day, False, False, today=day)
 
 
 def test_announced_prices_are_lines_of_their_own_in_a_block(place: Path) -> None:
@@ -287,7 +288,7 @@ def test_a_file_that_is_a_bare_list_of_rows_is_edited_too(place: Path) -> None:
     text = row("night", "").partition("relays:\n")[2].replace("  - {", "- {").replace("*old", "{title: t, date: 2026-08}")
     (place / "mine.yaml").write_text(text)
     (place / "mapping.yaml").write_text(only("night"))
-    found = run(place / "mine.yaml", "genai-prices", place / "mapping.yaml", DAY, True, False)
+    found = run(place / "mine.yaml", "genai-prices", place / "mapping.yaml", DAY, True, False, today=DAY)
     assert found.changed and 'source: {title: "genai-prices 9.9.9", date: 2026-11-30, note: ' in found.after
 
 
@@ -341,6 +342,25 @@ def test_a_package_whose_newest_price_is_old_is_warned_of(place: Path) -> None:
     assert any("112 days before 2026-12-31: update the package" in notice for notice in old.notices)
 
 
+@pytest.mark.parametrize(
+    ("day", "said"),
+    [
+        (date(2026, 12, 1), "--on 2026-12-01 is still to come, nobody has seen its prices; write a day from 2026-09-10 to 2026-11-30"),
+        (date(2020, 1, 1), "--on 2020-01-01: the newest price in genai-prices is of 2026-09-10, so it says nothing of earlier days; write"),
+    ],
+)
+def test_a_day_to_come_or_before_the_package_is_refused_and_nothing_is_written(place: Path, day: date, said: str) -> None:
+    with pytest.raises(InputError) as told:
+        run(place / "relays.yaml", "genai-prices", place / "mapping.yaml", day, True, True, today=DAY)
+    assert len(told.value.problems) == 1 and said in told.value.problems[0]
+    assert (place / "relays.yaml").read_text() == FILE
+
+
+def test_a_clock_behind_the_file_may_still_name_the_day_of_the_file(place: Path) -> None:
+    (place / "relays.yaml").write_text(re.sub(r"date: \S+?([,}\n])", rf"date: {DAY}\1", FILE))
+    assert run(place / "relays.yaml", "genai-prices", place / "mapping.yaml", DAY, False, False, today=date(2026, 10, 1)).on == DAY
+
+
 def test_litellm_is_read_from_its_file_without_an_import(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     package = tmp_path / "litellm"
     package.mkdir()
@@ -370,10 +390,10 @@ def test_every_row_that_our_mapping_names_is_in_the_catalogue() -> None:
 
 def test_the_real_package_prices_the_catalogue() -> None:
     pytest.importorskip("genai_prices", reason="pip install genai-prices")
-    found = run(None, "genai-prices", None, DAY, False, False)
+    found = run(None, "genai-prices", None, DAY, False, False, today=DAY)
     assert found.missing == () and found.withheld == ()
     assert len(found.confirmed) > 25 and len(found.changed) < 5
-    assert run(None, "genai-prices", None, DAY, False, False) == found
+    assert run(None, "genai-prices", None, DAY, False, False, today=DAY) == found
 
 
 @pytest.mark.parametrize("module", [compare, litellm_file, mapping])

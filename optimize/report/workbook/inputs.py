@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from optimize.money.ownership import values_of
-from optimize.pricebook import item_of
+from optimize.price_kinds import item_of
 from optimize.report.finance import Money
 from optimize.report.workbook.pen import LINE_HEIGHT, Pen, address
 
@@ -58,7 +58,10 @@ def _prices(pen: Pen, sheet: Any, money: Money, r: int) -> int:
         pen.prices[charge.price_name] = _input(pen, sheet, r, f"price {charge.price_name}", charge.usd_per_unit)
         pen.write(sheet, r, 2, f"USD / {charge.unit}")
         if row is not None:
-            pen.write(sheet, r, 5, f"{row.grade} price" + (f", list {row.list_usd:g}" if row.list_usd is not None else ""))
+            whose = f" of {row.reference}" if row.reference not in ("", row.name) else ""
+            listed = f", list {row.list_usd:g}{whose}" if row.list_usd is not None else ""
+            hours = f", {row.hours_utc}" if row.hours_utc else ""
+            pen.write(sheet, r, 5, f"{row.graded} price{listed}{hours}")
             pen.write(sheet, r, 6, row.source.title)
             pen.write(sheet, r, 7, row.source.date)
         r += 1

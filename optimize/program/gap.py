@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -23,7 +24,7 @@ def gap_parts(problem: ProgramInput, solution: ProgramSolution, safety: float, f
     if solution.unserved.any():
         return GapParts(reserve_usd=0.0, integrality_usd=0.0, pooling_usd=0.0, margin_usd=0.0, least_usd=cost)
     known = tuple(terms for p, terms in enumerate(problem.pools) if terms.measured or solution.hosts[p].any())
-    lean = without_reserve(replace(problem, pools=known))
+    lean = without_reserve(replace(problem, pools=known, budget_usd=math.inf))  # the plan keeps its budget, and so does what costs less
     unguarded = _cheapest(lean, cost) if problem.n_plus_one or problem.relay_outage_reserve else cost
     bare = replace(lean, pools=tuple(without_margin(terms, safety) for terms in lean.pools))
     full = _cheapest(bare, unguarded) if safety > 0 and any(terms.measured for terms in known) else unguarded

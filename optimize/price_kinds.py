@@ -53,12 +53,12 @@ def is_own(relay: Relay, listed: Relay | None, priced: str) -> bool:
 
     A contract states the prices that stand beside it; a factor for off-peak hours makes a price of its own.
     """
+    if listed is None:
+        return True
     kind = priced.removeprefix(f"{OFF_PEAK} ")
+    if kind != priced and (covered(relay.contract, "off_peak") or listed.off_peak != relay.off_peak):
+        return True
     stated = covered(relay.contract, key_of(kind))
-    if kind != priced and (covered(relay.contract, "off_peak") or (listed is not None and listed.off_peak != relay.off_peak)):
-        return True
-    if stated is not None:
-        return stated
-    if listed is None or relay.contract is not None:
-        return True
+    if stated is not None or relay.contract is not None:
+        return stated is not False
     return kind not in priced_kinds(listed) or token_price(listed, kind) != token_price(relay, kind)

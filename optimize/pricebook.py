@@ -112,7 +112,7 @@ def lapsed_words(scenario: Scenario, used: Collection[str]) -> list[str]:
     rows: tuple[Offer | Relay, ...] = (*scenario.offers, *scenario.relays)
     signed = [(row.id, row.contract) for row in rows if row.id in used and row.contract is not None]
     told = [(name, contract.document, state_of(contract, on)) for name, contract in signed]
-    return [f"But {name} is priced by the contract {document}, which {state}: on {on} that is no price." for name, document, state in told if state]
+    return [f"But {name} is priced by the contract {document}, which {state.replace(' ', ' on ')}: on {on} that is no price." for name, document, state in told if state]
 
 
 def start_of(scenario: Scenario) -> date:

@@ -193,7 +193,7 @@ PRICING_UNITS = {"h": "Hours", "million tokens": "Million tokens", "month": "Mon
 
 def focus_rows(money: Money) -> Rows:
     """One row per charge, in the columns of FOCUS 1.0 that a plan can fill; BilledCost sums to the bill."""
-    listed = {(p.name, p.item): p.list_usd for p in money.prices.prices}
+    listed = {(p.name, p.item): p.list_usd for p in money.prices.prices if p.reference == p.name}  # another vendor's list is no list of his
     served, rows = requests_by_line(money), []
     start = f"{money.horizon.months[0].label}-01T00:00:00Z"
     end = f"{money.horizon.months[1].label}-01T00:00:00Z" if len(money.horizon.months) > 1 else ""

@@ -31,7 +31,8 @@ def plan() -> Plan:
 
 def test_plan_json_names_the_contract_with_its_hash(plan: Plan) -> None:
     days = {"valid_from": "2026-10-01", "valid_until": "2026-12-31"}
-    assert contracts_json(Money(plan)) == [{"name": "lab.thinker", "document": "signed.pdf", "sha256": HASH, **days, "bought": True}]
+    said = {"name": "lab.thinker", "document": "signed.pdf", "sha256": HASH, **days, "covers": None, "state": "", "bought": True}
+    assert contracts_json(Money(plan)) == [said]
 
 
 def test_the_table_has_list_contract_validity_and_the_whole_hash(plan: Plan) -> None:
@@ -43,7 +44,7 @@ def test_the_table_has_list_contract_validity_and_the_whole_hash(plan: Plan) -> 
 
 def test_the_screen_shows_them_side_by_side_and_warns_of_the_end(plan: Plan) -> None:
     text = " ".join(render(plan, colour=False).split())
-    assert "lab.thinker input 2.5 2 - contract 60 d, to 2026-12-31 signed.pdf 01234567" in text
+    assert "lab.thinker input 2.5 2 contract 60 d, to 2026-12-31 signed.pdf 01234567" in text
     assert "lab.thinker: the contract signed.pdf ends on 2026-12-31, inside the horizon" in text
 
 

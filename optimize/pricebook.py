@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 
-from optimize.money.charges import OFF_PEAK
+from optimize.money.charges import DIGITS, OFF_PEAK
 from optimize.money.metering import token_price
 from optimize.price_evidence import Evidence, contract_evidence, contract_warnings, listed_evidence, state_of, written_evidence
 from optimize.price_kinds import PLAIN, is_own, item_of, priced_kinds
@@ -16,7 +16,6 @@ from sim.plural import counted
 from sim.scenario.records import Scenario
 
 STALE_DAYS = 90
-DIGITS = 12  # significant digits of a price that is computed: what floats know for certain
 Columns = tuple[float | None, float | None, float | None, float | None]
 
 
@@ -111,8 +110,9 @@ def lapsed_words(scenario: Scenario, used: Collection[str]) -> list[str]:
     on = start_of(scenario)
     rows: tuple[Offer | Relay, ...] = (*scenario.offers, *scenario.relays)
     signed = [(row.id, row.contract) for row in rows if row.id in used and row.contract is not None]
-    told = [(name, contract.document, state_of(contract, on)) for name, contract in signed]
-    return [f"But {name} is priced by the contract {document}, which {state.replace(' ', ' on ')}: on {on} that is no price." for name, document, state in told if state]
+    told = [(name, contract.document, state_of(contract, on).replace(" ", " on ")) for name, contract in signed]
+    said = "But {} is priced by the contract {}, which {}: on {} that is no price."
+    return [said.format(name, document, state, on) for name, document, state in told if state]
 
 
 def start_of(scenario: Scenario) -> date:

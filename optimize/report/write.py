@@ -10,8 +10,9 @@ import tempfile
 from pathlib import Path
 
 from optimize.manifest import BRIEF, COPIES, copies, manifest, plan_bytes
+from optimize.money.charges import DIGITS
 from optimize.records import Plan
-from optimize.report.columns import Table
+from optimize.report.columns import Table, Value
 from optimize.report.decision_why import why_tables
 from optimize.report.finance import Money, finance_tables
 from optimize.report.plan_json import plan_json
@@ -60,12 +61,17 @@ def write_results(plan: Plan, out: Path, explain: str = BRIEF) -> Path:
 
 
 def table_csv(table: Table) -> str:
-    """The table with a header row; empty where there is no value, "inf" for infinity."""
+    """The table with a header row; empty where there is no value, "inf" for infinity; floats to 12 significant digits."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow([column.name for column in table.columns])
-    writer.writerows([["" if value is None else value for value in row] for row in table.rows])
+    writer.writerows([[_shown(value) for value in row] for row in table.rows])
     return text.getvalue()
+
+
+def _shown(value: Value) -> Value:
+    """A value of a table as a file has it: what floats are sure of, 0.225 and not 0.22499999999999998."""
+    return "" if value is None else float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value
 
 
 def write_bytes(path: Path, content: bytes) -> None:

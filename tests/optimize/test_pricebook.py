@@ -203,7 +203,7 @@ def part_signed(*covers: str, **changes: object) -> Relay:
     row = replace(
         TERMS, usd_per_mtok_input=1.5, grade="contract", contract=contract, source=Source("quote.pdf, named in a.yaml", ""), off_peak=None
     )
-    return replace(row, **changes)
+    return replace(row, **changes)  # type: ignore[arg-type]
 
 
 ALL = ("input", "cached", "output", "batch input", "output above 200,000")

@@ -7,10 +7,12 @@ from dataclasses import replace
 import pytest
 
 from optimize.records import Plan
+from optimize.report.columns import Column, Table
 from optimize.report.finance import Money, finance_tables
 from optimize.report.finance_json import contracts_json
 from optimize.report.html import html
 from optimize.report.terminal import render
+from optimize.report.write import table_csv
 from sim.catalog.contract import Contract
 from sim.catalog.records import Source
 from tests.optimize.report import plan_fixture
@@ -51,3 +53,22 @@ def test_the_screen_shows_them_side_by_side_and_warns_of_the_end(plan: Plan) -> 
 def test_the_page_shows_the_beginning_of_the_hash(plan: Plan) -> None:
     page = html(plan)
     assert "signed.pdf" in page and "<td>01234567</td>" in page and HASH not in page
+
+
+def test_files_have_no_noise_of_floats() -> None:
+    table = Table(
+        "t", "t", (Column("x", "float", "", ""), Column("y", "str", "", "")), ((0.22499999999999998, "a"), (None, ""), (1e-7, "b"))
+    )
+    assert table_csv(table) == "x,y\n0.225,a\n,\n1e-07,b\n"
+
+
+def test_the_list_price_of_another_vendor_is_no_list_cost_of_the_seller(plan: Plan) -> None:
+    def unit_prices(given: Plan) -> set[object]:
+        (focus,) = [table for table in finance_tables(Money(given)) if table.name == "focus"]
+        names = [column.name for column in focus.columns]
+        return {row[names.index("ListUnitPrice")] for row in focus.rows if row[names.index("ResourceId")] == "lab.thinker"}
+
+    assert 2.5 in unit_prices(plan)
+    (listed,) = plan.scenario.catalog.relays.values()
+    others = replace(plan.scenario.catalog, relays={"maker.thinker": replace(listed, id="maker.thinker")})
+    assert unit_prices(replace(plan, scenario=replace(plan.scenario, catalog=others))) == {None}

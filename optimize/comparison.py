@@ -69,8 +69,9 @@ def compare_plans(paths: list[Path]) -> Comparison:
 
 def lapsed_contracts(plan: Json) -> list[str]:
     """A sentence per contract behind a price of a saved plan that did not hold on its first day; none for plans saved without states."""
-    rows = [each for each in plan.get("finance", {}).get("contracts", ()) if each.get("bought") and each.get("state")]
-    return [f"{row['name']} is priced by the contract {row['document']}, which {row['state'].replace(' ', ' on ')}: that is no price" for row in rows]
+    rows = [each for each in plan.get("finance", {}).get("contracts") or () if each.get("bought") and each.get("state")]
+    said = "{} is priced by the contract {}, which {}: that is no price"
+    return [said.format(row.get("name"), row.get("document"), str(row["state"]).replace(" ", " on ")) for row in rows]
 
 
 def whole_plan(path: Path) -> Json:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from optimize.report.columns import Table
@@ -12,8 +13,17 @@ PARTS = (("gpu", "GPU hosts", 0), ("relay", "relays", 1), ("fixed", "fixed", 2),
 TICKS = 6
 
 
-def _floats(table: Table, name: str) -> list[float | None]:
-    return [float(value) if isinstance(value, int | float) else None for value in table.column(name)]
+def _floats(table: Table, name: str) -> list[float]:
+    """The column; not a number, which charts leave out, where it is empty: no strategy serves every demand."""
+    return [float(value) if isinstance(value, int | float) else math.nan for value in table.column(name)]
+
+
+def _or(values: list[float], default: float) -> list[float]:
+    return [default if math.isnan(value) else value for value in values]
+
+
+def _any(values: list[float]) -> bool:
+    return not all(map(math.isnan, values))
 
 
 def break_even_chart(table: Table, currency: str, theme: Theme) -> Any:
@@ -22,14 +32,14 @@ def break_even_chart(table: Table, currency: str, theme: Theme) -> Any:
     Lines are dashed differently: where strategies cost the same, each is still seen.
     """
     users, requests = _floats(table, "users"), _floats(table, "requests")
-    x = users if users and users[0] is not None else requests
+    x = users if _any(users) else requests
     drawn, axes = figure(theme, 3.9, "both")
     low, high = _floats(table, "self_hosted_low"), _floats(table, "self_hosted_high")
-    if low and low[0] is not None:
+    if _any(low):
         axes.fill_between(x, low, high, color=COLOURS[2], alpha=0.2, linewidth=0)
     for column, name, k in STRATEGIES:
         values = _floats(table, column)
-        if values and values[0] is not None:
+        if _any(values):
             axes.plot(x, values, color=COLOURS[k], linewidth=2, label=name, linestyle=("--", "-", (0, (6, 2)))[k], zorder=(4, 2, 3)[k])
     today = _floats(table, "demand").index(1.0)
     axes.plot([x[today]], [_floats(table, "plan")[today]], "o", color=theme.ink, markersize=8, label="today")
@@ -50,7 +60,7 @@ def cash_chart(table: Table, currency: str, theme: Theme) -> Any:
     drawn, axes = figure(theme, 3.4, "y")
     months, base = list(range(len(table.rows))), [0.0] * len(table.rows)
     for column, name, k in PARTS:
-        values = [value or 0.0 for value in _floats(table, column)]
+        values = _or(_floats(table, column), 0.0)
         if any(values):
             axes.bar(months, values, bottom=base, color=COLOURS[k], label=name, width=0.8)
             base = [below + value for below, value in zip(base, values, strict=True)]
@@ -73,7 +83,7 @@ def cash_chart(table: Table, currency: str, theme: Theme) -> Any:
 def sensitivity_chart(table: Table, currency: str, today: float, theme: Theme) -> Any:
     """A bar from the cost with an input lowered to the cost with it raised, around today's cost."""
     drawn, axes = figure(theme, 0.8 + 0.32 * len(table.rows))
-    low, high = ([value or 0.0 for value in _floats(table, name)] for name in ("low", "high"))
+    low, high = (_or(_floats(table, name), today) for name in ("low", "high"))
     for k, (least, most) in enumerate(zip(low, high, strict=True)):
         axes.barh([k], [today - least], left=[least], color=COLOURS[2], height=0.6)
         axes.barh([k], [most - today], left=[today], color=COLOURS[1], height=0.6)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -35,9 +36,14 @@ def stress(plan_sha256: str = "") -> Stress:
     return Stress(plan_fixture.plan().scenario, rows, (7001, 7002), ("spot lost: no spot host runs",), hardening, plan_sha256)
 
 
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_results(plan_fixture.plan(), tmp_path_factory.mktemp("written") / "plan")
+
+
 @pytest.fixture
-def results(tmp_path: Path) -> Path:
-    return write_results(plan_fixture.plan(), tmp_path / "plan")
+def results(written: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(written, tmp_path / "plan"))
 
 
 def hash_of(results: Path) -> str:

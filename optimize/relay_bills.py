@@ -25,11 +25,9 @@ from optimize.money.metering import (
 )
 from optimize.records import Floats, RelayTerms
 from sim.catalog.records import Relay
+from sim.relay_cache import GRAIN, LIFETIME_S
 from sim.scenario.records import RequestClass, Scenario, SyntheticTraffic
 from sim.traffic.columns import Demand, Requests
-
-CACHE_LIFETIME_S = 300.0  # shortest lifetime that vendors state for automatic prompt caching
-CACHE_GRAIN = 128  # cached prefixes are billed in steps of 128 tokens
 
 
 @dataclass(frozen=True)
@@ -51,7 +49,7 @@ def cache_survival(scenario: Scenario) -> float:
     traffic = scenario.traffic
     if not isinstance(traffic, SyntheticTraffic):
         return 1.0
-    z = math.log(CACHE_LIFETIME_S / traffic.think_time_median_s) / traffic.think_time_sigma
+    z = math.log(LIFETIME_S / traffic.think_time_median_s) / traffic.think_time_sigma
     return 0.5 * (1 + math.erf(z / math.sqrt(2)))
 
 
@@ -70,14 +68,14 @@ def kept_of(scenario: Scenario, demand: Demand, c: int) -> Kept:
     L with probability 1 - exp(-r L); the mean over the requests of a month.
     """
     rate, weight = demand.mean_rps[c], demand.mean_rps[c] * demand.weight_h
-    shared = float(weight @ -np.expm1(-rate * CACHE_LIFETIME_S) / weight.sum()) if weight.sum() > 0 else 0.0
+    shared = float(weight @ -np.expm1(-rate * LIFETIME_S) / weight.sum()) if weight.sum() > 0 else 0.0
     return Kept(cache_survival(scenario), shared)
 
 
 def cacheable(tokens: npt.NDArray[Any], relay: Relay, input_factor: float = 1.0) -> Floats:
     """[requests] tokens of a prefix that the relay bills as cached; its tokenizer makes `input_factor` of each of ours."""
     prefix = np.floor(tokens * input_factor)
-    found: Floats = np.where(prefix >= relay.cache_min_prefix, prefix // CACHE_GRAIN * CACHE_GRAIN, 0)
+    found: Floats = np.where(prefix >= relay.cache_min_prefix, prefix // GRAIN * GRAIN, 0)
     return found
 
 

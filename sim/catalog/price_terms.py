@@ -6,6 +6,14 @@ import re
 from dataclasses import dataclass
 
 SPAN = re.compile(r"([01]\d|2[0-3]):([0-5]\d)-([01]\d|2[0-4]):([0-5]\d)")
+TOKEN_PRICES = (  # fields of a relay, USD per million tokens
+    "usd_per_mtok_input",
+    "usd_per_mtok_output",
+    "usd_per_mtok_cached",
+    "usd_per_mtok_cache_write",
+    "usd_per_mtok_batch_input",
+    "usd_per_mtok_batch_output",
+)
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,9 @@ from collections.abc import Collection, Mapping
 from datetime import date
 from decimal import Decimal
 
+from sim.catalog.price_terms import TOKEN_PRICES
 from sim.catalog.records import Relay
-from sim.refresh.records import ANNOUNCED, PRICES, Change, Entry, RowChange
+from sim.refresh.records import ANNOUNCED, Change, Entry, RowChange
 
 LARGE = Decimal(2)
 SAME = Decimal("1e-9")  # USD per million tokens: less is rounding
@@ -15,7 +16,7 @@ SAME = Decimal("1e-9")  # USD per million tokens: less is rounding
 
 def compare(relay: Relay, stated: Collection[str], key: str, entry: Entry, on: date) -> RowChange:
     """What `entry` changes in a row; only prices that the row states (`stated`: its keys) move, and announced ones come and go."""
-    given = {name: getattr(relay, name) for name in PRICES if name in stated}
+    given = {name: getattr(relay, name) for name in TOKEN_PRICES if name in stated}
     changes, notices = moved(given, entry.prices, "")
     more = {name: price for name, price in entry.prices.items() if name not in stated}
     notices += [f"the package also has {name} {plain(price)}; the row states none" for name, price in more.items()]
@@ -24,7 +25,7 @@ def compare(relay: Relay, stated: Collection[str], key: str, entry: Entry, on: d
         if tier.above_tokens not in tiers:
             notices.append(f"the package has no price of prompts above {tier.above_tokens:,} tokens; the row's is kept")
             continue
-        own = {name: value for name, value in vars(tier).items() if name in PRICES and value is not None}
+        own = {name: value for name, value in vars(tier).items() if name in TOKEN_PRICES and value is not None}
         steps, doubts = moved(own, tiers[tier.above_tokens], f"long_prompts.{index}.")
         changes, notices = [*changes, *steps], [*notices, *doubts]
     changes += announcements(relay, entry, on)

@@ -7,20 +7,12 @@ from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
 
-PRICES = (  # fields of sim.catalog.records.Relay that a refresh may rewrite, USD per million tokens
-    "usd_per_mtok_input",
-    "usd_per_mtok_output",
-    "usd_per_mtok_cached",
-    "usd_per_mtok_cache_write",
-    "usd_per_mtok_batch_input",
-    "usd_per_mtok_batch_output",
-)
 ANNOUNCED = ("next_price_on", "next_usd_per_mtok_input", "next_usd_per_mtok_output")
 
 
 @dataclass(frozen=True)
 class Entry:
-    """Prices of one endpoint on one day, by the names of PRICES; what the package does not state is absent.
+    """Prices of one endpoint on one day, by the names of TOKEN_PRICES; what the package does not state is absent.
 
     off_peak         the price depends on the hour of the day, `prices` are the dearest: what the cheapest hour costs of them; else None
     tiers            (tokens, prices) of requests whose prompt is longer than that, rising

@@ -10,6 +10,7 @@ from typing import Annotated, Any, TypeVar
 from pydantic import AfterValidator
 
 from sim.catalog.contract import Contract
+from sim.catalog.price_terms import TOKEN_PRICES
 from sim.catalog.records import Source
 from sim.errors import InputError
 from sim.scenario.fields import FileName, Keys, wrong, wrong_alone
@@ -28,12 +29,7 @@ def _day(text: str) -> str:
 
 PRICES = (  # keys of an entry that are prices: a contract states those that stand beside it, and no other
     "usd_per_hour",
-    "usd_per_mtok_input",
-    "usd_per_mtok_output",
-    "usd_per_mtok_cached",
-    "usd_per_mtok_cache_write",
-    "usd_per_mtok_batch_input",
-    "usd_per_mtok_batch_output",
+    *TOKEN_PRICES,
     "long_prompts",
     "off_peak",
 )

@@ -59,9 +59,9 @@ def optimize(
     Exit code 0: plan met; 2: bad input; 3: no plan inside SLO and budget; 4: the best plan still misses in simulation.
     """
     from optimize.plan import optimize as find_plan
-    from optimize.report.plan_json import plan_json
-    from optimize.report.terminal import render
+    from optimize.report.terminal.plan import render
     from optimize.report.write import check_folder, write_results
+    from optimize.tables.plan_json import plan_json
     from sim.scenario import load_scenario
 
     margin = [] if safety is None else [f"policy.safety={safety}"]
@@ -100,9 +100,9 @@ def simulate(
     settings: Settings = None,
 ) -> None:
     """Replay one hour of the scenario's traffic against a fleet and print what users feel."""
-    from optimize.report.simulate import render_simulation, simulation_json
+    from optimize.report.terminal.simulate import render_simulation, simulation_json
     from optimize.report.write import check_folder
-    from optimize.whatfleet import simulate_fleet, write_log
+    from optimize.simulate.named_fleet import simulate_fleet, write_log
     from sim.engine.warm import announce
     from sim.scenario import load_scenario
 
@@ -111,9 +111,9 @@ def simulate(
         check_folder(out)
     announce(tell)
     if stress or harden:
-        from optimize.report.stress import render_stress, stress_json
         from optimize.report.stress_write import write_stress
-        from optimize.stress import stress_saved
+        from optimize.report.terminal.stress import render_stress, stress_json
+        from optimize.simulate.stress import stress_saved
 
         found = stress_saved(loaded, plan, hour, harden, tell, fleet, router, overflow)
         emit_json(stress_json(found)) if as_json else print(render_stress(found), end="")
@@ -147,7 +147,7 @@ def catalog(
     as_json: AsJson = False,
 ) -> None:
     """Show the facts that plans rest on, each with its source and date; `catalog refresh --help`: bring relay prices up to date."""
-    from optimize.report.catalogue import catalogue_rows, render_catalogue
+    from optimize.report.terminal.catalogue import catalogue_rows, render_catalogue
 
     rows = catalogue_rows(table, name)
     if as_json:
@@ -167,8 +167,8 @@ def catalog_refresh(
     as_json: AsJson = False,
 ) -> None:
     """Relay list prices as an installed price package has them today, as a diff to review. Works offline."""
-    from optimize.report.refresh import diff_text, refresh_json, refresh_words
-    from sim.refresh.refresh import run
+    from optimize.report.terminal.refresh import diff_text, refresh_json, refresh_words
+    from sim.catalog.refresh.refresh import run
 
     found = run(file, package, mapping, (on or datetime.now()).date(), accept_large, write)
     written = write and bool(found.changed)
@@ -187,11 +187,11 @@ def validate(
     as_json: AsJson = False,
 ) -> None:
     """Replay measured serving points through the simulator and print predicted against measured."""
-    from optimize.report.validation import render_validation
+    from optimize.report.terminal.validation import render_validation
     from sim.calibration.validate import validate as replay
     from sim.catalog.loader import load_catalog
     from sim.engine.warm import announce
-    from sim.scenario.calibration_file import with_calibration
+    from sim.scenario.read.calibration_file import with_calibration
 
     catalog = load_catalog() if calibration is None else with_calibration(load_catalog(), calibration)
     announce(tell)
@@ -231,7 +231,7 @@ def estimate_training(
 ) -> None:
     """How much work, memory, time, money and energy a training run takes."""
     from optimize.estimate import training
-    from optimize.report.estimate import check_currency, render_training
+    from optimize.report.terminal.estimate import check_currency, render_training
 
     currency = check_currency(currency)
     size = {"params": params, "model": model, "tokens": tokens, "context": context, "micro_batch": micro_batch}
@@ -258,7 +258,7 @@ def estimate_serving(
 ) -> None:
     """What a model needs to be served: memory, KV cache, which GPUs, how many requests, how fast, at what price."""
     from optimize.estimate import serving
-    from optimize.report.estimate_serving import render_serving
+    from optimize.report.terminal.estimate_serving import render_serving
 
     load = {"context": context, "prompt": prompt, "answer": answer, "concurrency": concurrency}
     found = serving.estimate_serving(model=model, weights=weights, gpu=gpu, tp=tensor_parallel, kv=kv, **load)
@@ -286,7 +286,7 @@ def estimate_compare(
 ) -> None:
     """One training against a year of serving: shares, when serving overtakes, what LoRA changes. Without options: a 3B support model."""
     from optimize.estimate import comparison
-    from optimize.report.estimate import render_comparison
+    from optimize.report.terminal.estimate import render_comparison
 
     load = {"context": context, "prompt": prompt, "answer": answer, "users": users, "requests_per_user": requests_per_user}
     train = {"model": model, "tokens": tokens, "gpu": gpu, "mfu": mfu, "adapter_tokens": adapter_tokens}
@@ -303,7 +303,7 @@ def estimate_rules(as_json: AsJson = False) -> None:
     from dataclasses import asdict
 
     from optimize.estimate.rules import worked_rules
-    from optimize.report.estimate import render_rules
+    from optimize.report.terminal.estimate import render_rules
     from sim.catalog.loader import load_catalog
 
     rules = worked_rules(load_catalog())
@@ -329,7 +329,7 @@ def calibrate(
     as_json: AsJson = False,
 ) -> None:
     """Fit the step cost of one deployment to your own benchmark files; say what they do not show and which runs would help."""
-    from optimize.report.calibration import render_calibration
+    from optimize.report.terminal.calibration import render_calibration
     from sim.calibration.calibrate import calibrate as fit_own
     from sim.calibration.calibrate import write_calibration
     from sim.calibration.own_runs import Setup
@@ -369,10 +369,10 @@ def new(
     as_json: AsJson = False,
 ) -> None:
     """Write a commented scenario from what you have: answers, a bill, a log or a usage export; and say what is worth finding out."""
-    from optimize.start.new import new_scenario
-    from optimize.start.words import new_json, render_new
+    from optimize.estimate.new_scenario import new_scenario
+    from optimize.report.terminal.new_scenario import new_json, render_new
     from sim.catalog.loader import load_catalog
-    from sim.scenario.start.answers import Answers, amount
+    from sim.start.answers import Answers, amount
 
     money = {"budget": amount("--budget", budget), "currency": currency.upper(), "bill": amount("--from-bill", from_bill)}
     volume = {"users": amount("--users", users), "requests_per_user": amount("--requests-per-user", requests_per_user)}
@@ -461,9 +461,9 @@ def compare(
     as_json: AsJson = False,
 ) -> None:
     """Saved plans side by side, or a plan against an invoice, and the bridge between their bills: its steps add up exactly."""
-    from optimize.actual import compare_actual
-    from optimize.comparison import compare_plans
-    from optimize.report.comparison import render_comparison
+    from optimize.audit.compare_invoice import compare_actual
+    from optimize.audit.compare_plans import compare_plans
+    from optimize.report.terminal.comparison import render_comparison
     from sim.errors import InputError
 
     if actual is not None and len(plans) != 1:
@@ -485,9 +485,9 @@ def rerun(
 
     Exit code 0: identical; 2: bad input; 4: another plan.
     """
+    from optimize.audit.rerun import rerun as make_again
     from optimize.plan import optimize as find_plan
-    from optimize.report.plan_json import plan_json
-    from optimize.rerun import rerun as make_again
+    from optimize.tables.plan_json import plan_json
 
     found = make_again(folder, lambda scenario, how: plan_json(find_plan(scenario, jobs=jobs, tell=tell, full=how == "full")))
     if as_json:
@@ -518,9 +518,9 @@ def whatif(
 
     Exit code 0: answered; 1: no point came to an answer; 2: bad input; 130: interrupted, what was finished is kept.
     """
-    from optimize.report.whatif import render_whatif, whatif_json
+    from optimize.report.terminal.whatif import render_whatif, whatif_json
     from optimize.report.whatif_write import write_whatif
-    from optimize.whatif.verb import Question, Where, exit_code, what_if
+    from optimize.whatif.entry import Question, Where, exit_code, what_if
 
     where, question = Where(jobs, cluster, out, tell), Question(scenario, tuple(settings or ()), seed)
     answer = what_if(question, vary or (), where, samples, one_at_a_time, uncertain, levers)
@@ -546,9 +546,9 @@ def decide(
 
     Exit code 0: a stage serves everything in every future; 2: bad input; 3: none does.
     """
-    from optimize.commitment.decide import decide as weigh
-    from optimize.commitment.decide import exit_code
-    from optimize.report.decision_commitment import decision_json, render_decision, write_decision
+    from optimize.finance.commitment.decide import decide as weigh
+    from optimize.finance.commitment.decide import exit_code
+    from optimize.report.terminal.decision_commitment import decision_json, render_decision, write_decision
     from optimize.report.write import check_folder
     from sim.scenario import load_scenario
 

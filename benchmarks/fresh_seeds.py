@@ -16,10 +16,10 @@ from typing import Any
 
 from joblib import Parallel, delayed
 
-from optimize.engine_limits import router_of
-from optimize.plan_hour import IN_HOUR_PS, play_hour, warmup_keep
-from optimize.report.words import promise
-from optimize.saved_plan import fleet_from_plan, read_plan
+from optimize.market.engine_settings import router_of
+from optimize.search.simulated_hour import IN_HOUR_PS, play_hour, warmup_keep
+from optimize.simulate.saved_plan import fleet_from_plan, read_plan
+from optimize.tables.phrases import promise
 from sim.latency import attainment, class_metrics
 from sim.scenario import load_scenario
 from sim.traffic import demand

@@ -30,7 +30,7 @@ from optimize.records import (
     UnitTerms,
 )
 from sim.catalog.records import Offer, Relay, Source
-from sim.traffic.columns import Demand
+from sim.requests import Demand
 
 SOURCE = Source("drawn for a benchmark", "2026-11-30")
 

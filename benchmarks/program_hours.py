@@ -18,12 +18,12 @@ from pathlib import Path
 
 import numpy as np
 
-from optimize.candidates import candidates
-from optimize.market import pool_states, slo_rows
+from optimize.market.candidates import candidates
+from optimize.market.pools import pool_states, slo_rows
+from optimize.market.relay_terms import relay_terms
 from optimize.plan import costs_of
 from optimize.program.solve import solve
 from optimize.records import LoadLevel, PoolTerms, ProgramInput
-from optimize.relay_terms import relay_terms
 from sim.scenario import load_scenario
 from sim.traffic import demand as demand_of
 

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from benchmarks.fresh_seeds import Kept, fresh_seeds, hours_of, play_all, seeds_missed
 from optimize.plan import optimize
-from optimize.report.plan_json import plan_json
+from optimize.tables.plan_json import plan_json
 from sim.scenario import load_scenario
 
 SCENARIOS = Path(__file__).resolve().parents[1] / "scenarios"

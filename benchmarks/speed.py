@@ -20,13 +20,13 @@ from dataclasses import asdict, dataclass, replace
 import numpy as np
 
 from sim.catalog.loader import load_catalog
-from sim.clients import Turns, session_turns, simulate_turns
 from sim.engine.deployment import PS, Deployment
 from sim.engine.memory import kv_blocks
 from sim.engine.step_cost import step_cost
-from sim.fleet import probe, simulate
-from sim.fleet_records import Fleet, Pool
-from sim.traffic.columns import Requests
+from sim.fleet.clients import Turns, session_turns, simulate_turns
+from sim.fleet.records import Fleet, Pool
+from sim.fleet.simulate import probe, simulate
+from sim.requests import Requests
 
 MILLION = 1_000_000
 DAY_S = 86_400

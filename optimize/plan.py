@@ -6,18 +6,12 @@ import math
 from dataclasses import replace
 from pathlib import Path
 
-from optimize.alternatives import unserved_note
-from optimize.bounds import fluid_bound
-from optimize.candidates import candidates, no_own_hosts, offer_drops
+from optimize.explain.alternatives import unserved_note
+from optimize.explain.answer_quality import quality_of
 from optimize.explain.binding import binding
-from optimize.explain.why import why_given
-from optimize.fresh_seeds import HOLD_OUT_SEEDS
-from optimize.hour_evidence import HourEvidence
-from optimize.market import pool_states, slo_rows
-from optimize.measured import measured_terms
-from optimize.money import cost_lines
-from optimize.plan_hour import check_playable
-from optimize.plan_notes import (
+from optimize.explain.cost_gap import fluid_bound
+from optimize.explain.explanation import surroundings
+from optimize.explain.notes import (
     ASSUMPTIONS,
     calibration_warnings,
     effort,
@@ -27,15 +21,21 @@ from optimize.plan_notes import (
     log_notes,
     relay_warnings,
 )
-from optimize.quality import quality_of
+from optimize.explain.why import why_given
+from optimize.market.candidates import candidates, no_own_hosts, offer_drops
+from optimize.market.pools import pool_states, slo_rows
+from optimize.market.relay_bills import price_notes
+from optimize.market.relay_terms import relay_drops, relay_terms
+from optimize.money import cost_lines
 from optimize.records import Dropped, Plan, PoolOption
-from optimize.relay_bills import price_notes
-from optimize.relay_terms import relay_drops, relay_terms
-from optimize.routing import routing_notes, saves, settle_routed, with_escalations
-from optimize.search import Market, Restriction, Settled, Tell, prove, settle, slim_down
-from optimize.store import CapacityStore, default_folder
-from optimize.surroundings import surroundings
-from optimize.verify import untested, verification
+from optimize.search.cache import CapacityStore, default_folder
+from optimize.search.fresh_seeds import HOLD_OUT_SEEDS
+from optimize.search.hour_evidence import HourEvidence
+from optimize.search.loop import Market, Restriction, Settled, Tell, prove, settle, slim_down
+from optimize.search.routing import routing_notes, saves, settle_routed, with_escalations
+from optimize.search.simulated_hour import check_playable
+from optimize.search.user_capacity import measured_terms
+from optimize.search.verify import untested, verification
 from sim.engine.deployment import StepCost
 from sim.engine.step_cost import step_cost
 from sim.engine.warm import warm_up
@@ -200,7 +200,7 @@ def unverified_plan(scenario: Scenario, jobs: int, tell: Tell) -> Plan:
 
 def assemble_unverified(market: Market, settled: Settled, status: str, notes: list[str], dropped: tuple[Dropped, ...]) -> Plan:
     """The plan record of a program on measured capacities, with one alternative per offer."""
-    from optimize.measured import measured_alternatives
+    from optimize.search.user_capacity import measured_alternatives
 
     scenario, lines = market.scenario, cost_lines(settled.problem, settled.solution)
     return Plan(

@@ -13,8 +13,8 @@ from optimize.quality_records import Quality
 from optimize.uncertainty_records import Uncertainty
 from sim.catalog.records import Offer, Relay
 from sim.engine.deployment import Deployment
+from sim.requests import Demand
 from sim.scenario.records import Scenario
-from sim.traffic.columns import Demand
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -231,7 +231,7 @@ class SloVerdict:
     attainment_ci95: tuple[float, float]
     requests: int
     met: bool
-    distribution: tuple[tuple[float, float], ...] = ()  # (cumulative share, latency in s), see `optimize.latency_ladder`
+    distribution: tuple[tuple[float, float], ...] = ()  # (cumulative share, latency in s), see `optimize.search.latency_ladder`
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sim.engine.deployment import PS
-from sim.fleet_records import RequestLog, Status
+from sim.fleet.records import RequestLog, Status
 
 Floats = npt.NDArray[np.float64]
 Samples = npt.NDArray[np.floating[Any]]

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from sim.engine.deployment import EngineLimits, StepCost
-from sim.fleet_records import Pool
-from sim.traffic.columns import Requests
+from sim.fleet.records import Pool
+from sim.requests import Requests
 
 
 def make_cost(

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from sim.errors import InputError
-from sim.fleet import simulate
-from sim.fleet_records import Cascade, FailOver, Fleet, RequestLog, Status
-from sim.run import Run
+from sim.fleet.records import Cascade, FailOver, Fleet, RequestLog, Status
+from sim.fleet.run import Run
+from sim.fleet.simulate import simulate
 from tests.samples import make_cost, make_pool, make_requests, random_requests
 
 WEAK = replace(make_pool(make_cost(base_ps=100), replicas=4), name="weak")

@@ -7,12 +7,12 @@ from dataclasses import fields, replace
 import numpy as np
 import pytest
 
-from sim.clients import Turns, closed_loop, session_turns, simulate_turns
 from sim.engine.deployment import PS, EngineLimits
 from sim.errors import InputError
-from sim.fleet import simulate
-from sim.fleet_records import Fleet, Overflow, Pool, RequestLog, Status
-from sim.traffic.columns import Requests
+from sim.fleet.clients import Turns, closed_loop, session_turns, simulate_turns
+from sim.fleet.records import Fleet, Overflow, Pool, RequestLog, Status
+from sim.fleet.simulate import simulate
+from sim.requests import Requests
 from tests.samples import make_cost, make_pool, make_requests, random_requests
 from tests.test_fleet import ENDPOINT, MS, one_pool, real_pool
 

@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sim import laws
 from sim.catalog.records import Relay, Source
 from sim.engine.deployment import PS, EngineLimits
 from sim.engine.rows import request_rows
 from sim.engine.state import PoolState
 from sim.errors import InputError, SimulationError
-from sim.fleet import probe, simulate
-from sim.fleet_records import Fleet, Overflow, Pool, RelayEndpoint, RequestLog, SimulationResult, Status
-from sim.run import Run
+from sim.fleet import laws
+from sim.fleet.records import Fleet, Overflow, Pool, RelayEndpoint, RequestLog, SimulationResult, Status
+from sim.fleet.run import Run
+from sim.fleet.simulate import probe, simulate
 from tests.samples import make_cost, make_pool, make_requests, random_requests
 
 SOURCE = Source("made up for this test", "2026-11-30")
@@ -205,7 +205,7 @@ def test_finished_run_is_freed_without_the_garbage_collector(event_per_arrival: 
             super().__init__(*given)
             seen.append(weakref.ref(self))
 
-    monkeypatch.setattr("sim.fleet.Run", Watched)
+    monkeypatch.setattr("sim.fleet.simulate.Run", Watched)
     gc.disable()
     try:
         fleet = Fleet((real_pool(), ENDPOINT), np.array([[0.5, 0.5]]))

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sim.engine.deployment import PS
-from sim.fleet_records import RequestLog, Status
+from sim.fleet.records import RequestLog, Status
 from sim.latency import attainment, class_metrics, quantile, quantile_ci, replication_ci, verdict, wilson_ci
 
 INF = math.inf

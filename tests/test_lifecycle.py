@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-import sim.lifecycle_pool
+import sim.fleet.life.pool
 from sim.catalog.relay_records import Outages, RetryPolicy
 from sim.engine.deployment import PS, EngineLimits
 from sim.errors import InputError, SimulationError
-from sim.fleet import simulate
-from sim.fleet_records import FailOver, Fleet, Overflow, Pool, RelayEndpoint, RequestLog, SimulationResult, Status
-from sim.lifecycle import simulate_lifecycle
-from sim.lifecycle_draw import HOUR_PS, drawn_losses, hourly_changes
-from sim.lifecycle_records import Change, Lifecycle, LifeResult, PoolRules
-from sim.traffic.columns import Requests
+from sim.fleet.life.draws import HOUR_PS, drawn_losses, hourly_changes
+from sim.fleet.life.records import Change, Lifecycle, LifeResult, PoolRules
+from sim.fleet.life.simulate import simulate_lifecycle
+from sim.fleet.records import FailOver, Fleet, Overflow, Pool, RelayEndpoint, RequestLog, SimulationResult, Status
+from sim.fleet.simulate import simulate
+from sim.requests import Requests
 from tests.fuzz.random_cases import random_case
 from tests.fuzz.random_conversations import caching_case
 from tests.fuzz.random_lives import RELAY
@@ -272,14 +272,14 @@ def _chosen(requests: Requests, rows: Any, least_ps: int) -> Requests:
 
 
 def test_a_request_that_is_dropped_breaks_a_law(monkeypatch: pytest.MonkeyPatch) -> None:
-    honest = sim.lifecycle_pool.evict
-    monkeypatch.setattr(sim.lifecycle_pool, "evict", lambda *args: max(0, honest(*args) - 1))
+    honest = sim.fleet.life.pool.evict
+    monkeypatch.setattr(sim.fleet.life.pool, "evict", lambda *args: max(0, honest(*args) - 1))
     with pytest.raises(SimulationError, match=r"conservation|outstanding"):
         live([(0, 5, 5), (0, 5, 5)], Change(250, 0, "fail", 1))
 
 
 def test_a_replica_that_keeps_what_it_lost_breaks_a_law(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sim.lifecycle_pool, "evict", lambda *args: 0)
+    monkeypatch.setattr(sim.fleet.life.pool, "evict", lambda *args: 0)
     with pytest.raises(SimulationError, match="replica 0 is down and holds"):
         live([(0, 5, 5), (0, 5, 5)], Change(250, 0, "fail", 1), end_ps=300)
 

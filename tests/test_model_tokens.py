@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from sim.catalog.loader import load_catalog
-from sim.fleet import simulate
-from sim.fleet_records import Fleet, RelayEndpoint
-from sim.model_tokens import counted, counted_by_class, counted_by_target
+from sim.fleet.records import Fleet, RelayEndpoint
+from sim.fleet.simulate import simulate
+from sim.traffic.model_tokens import counted, counted_by_class, counted_by_target
 from tests.samples import make_cost, make_pool, random_requests
 
 RELAY = replace(load_catalog().relays["openai.gpt-4.1"], rpm=None, tpm=None)

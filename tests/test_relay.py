@@ -11,8 +11,8 @@ import simpy
 
 from sim.catalog.records import Relay, Source
 from sim.engine.deployment import PS
-from sim.fleet_records import RelayEndpoint, RetryPolicy, Status, TargetStats
-from sim.relay import BURST_S, RateLimit, RelayServer, relay_miss, unthrottled_latency
+from sim.fleet.records import RelayEndpoint, RetryPolicy, Status, TargetStats
+from sim.relay.server import BURST_S, RateLimit, RelayServer, relay_miss, unthrottled_latency
 from sim.scenario.records import Slo
 from sim.streams import stream
 

@@ -9,8 +9,8 @@ import pytest
 
 from sim.catalog.records import Relay, Source
 from sim.engine.deployment import PS
-from sim.fleet import simulate
-from sim.fleet_records import Fleet, RelayEndpoint, RetryPolicy, Status
+from sim.fleet.records import Fleet, RelayEndpoint, RetryPolicy, Status
+from sim.fleet.simulate import simulate
 from tests.samples import random_requests
 from tests.test_fleet import same
 

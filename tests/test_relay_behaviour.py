@@ -11,11 +11,11 @@ import pytest
 from sim.catalog.relay_records import Law, LoadPoint, Outages, RelayLatency, RetryPolicy
 from sim.engine.deployment import PS
 from sim.errors import InputError
-from sim.fleet import simulate
-from sim.fleet_records import FailOver, Fleet, RelayEndpoint, SimulationResult, Status
-from sim.relay_latency import relay_miss
-from sim.relay_law import law_quantiles
-from sim.relay_outages import OutageClock, outage_share
+from sim.fleet.records import FailOver, Fleet, RelayEndpoint, SimulationResult, Status
+from sim.fleet.simulate import simulate
+from sim.relay.latency import relay_miss
+from sim.relay.law import law_quantiles
+from sim.relay.outages import OutageClock, outage_share
 from sim.scenario.records import Slo
 from sim.streams import stream
 from tests.samples import make_cost, make_pool, make_requests

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from sim.engine.deployment import PS
-from sim.fleet import simulate
-from sim.fleet_records import Fleet, RelayEndpoint
-from sim.relay_cache import cached_and_written
-from sim.traffic.columns import Requests
+from sim.fleet.records import Fleet, RelayEndpoint
+from sim.fleet.simulate import simulate
+from sim.relay.cache import cached_and_written
+from sim.requests import Requests
 from tests.test_relay import RELAY
 
 CACHING = replace(RELAY, usd_per_mtok_cached=0.1)

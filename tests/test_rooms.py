@@ -87,8 +87,8 @@ def graph() -> Graph:
 
 
 def test_the_reader_sees_the_product(graph: Graph) -> None:
-    assert {"cli", "optimize.search", "sim.fleet", "sim.catalog.records"} <= set(graph)
-    assert "sim.fleet_records" in graph["sim.fleet"]
+    assert {"cli", "optimize.search.loop", "sim.fleet.simulate", "sim.catalog.records"} <= set(graph)
+    assert "sim.fleet.records" in graph["sim.fleet.simulate"]
 
 
 def test_imports_go_from_cli_to_optimize_to_sim(graph: Graph) -> None:
@@ -121,8 +121,8 @@ def test_a_planted_breach_of_each_rule_is_found(tmp_path: Path) -> None:
     planted = import_graph(tmp_path)
     assert sorted(wrong_way(planted)) == [
         "optimize.plan imports cli",
-        "sim.fleet imports optimize.plan",
-        "sim.fleet imports tests.oracle",
+        "sim.fleet.simulate imports optimize.plan",
+        "sim.fleet.simulate imports tests.oracle",
     ]
-    assert catalog_leaks(planted) == ["sim.catalog.loader imports sim.fleet"]
+    assert catalog_leaks(planted) == ["sim.catalog.loader imports sim.fleet.simulate"]
     assert cycles(planted) == ["cli -> optimize.plan -> cli", "sim.catalog -> sim.catalog.loader -> sim.catalog"]

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from optimize.explain.records import Attribution, Floats
-from optimize.growth import pool_work
 from optimize.money import CLASSIFIER, HOUR_S
+from optimize.money.quantities import pool_work
 from optimize.records import CostLine, PoolTerms, ProgramInput, ProgramSolution
 
 RULE = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from optimize.records import PoolTerms, ProgramInput, ProgramSolution
-from optimize.search import Market, Settled
+from optimize.search.loop import Market, Settled
 
 
 def relay_need(problem: ProgramInput, solution: ProgramSolution, a: int) -> tuple[float, float]:

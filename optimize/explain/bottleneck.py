@@ -9,15 +9,15 @@ import numpy as np
 
 from optimize.explain.binding import relay_need
 from optimize.explain.records import Bottleneck
-from optimize.growth import pool_work
-from optimize.plan_hour import fleet_of
+from optimize.money.quantities import pool_work
 from optimize.records import Floats, PoolTerms, ProgramInput, ProgramSolution
-from optimize.search import Market, Settled
+from optimize.search.loop import Market, Settled
+from optimize.search.simulated_hour import fleet_of
 from sim.catalog.records import CalibrationRow
 from sim.engine import physics
 from sim.engine.deployment import Deployment
 from sim.engine.step_cost import best_row, coefficients_of
-from sim.fleet_records import Fleet, Pool, RequestLog, Status, TargetStats
+from sim.fleet.records import Fleet, Pool, RequestLog, Status, TargetStats
 
 SEED = 8001
 WARMUP_S, WINDOW_S = 300.0, 600.0
@@ -77,7 +77,7 @@ def load_shares(terms: PoolTerms, solution: ProgramSolution, p: int) -> Floats:
 
 def simulated(market: Market, settled: Settled, t: int) -> dict[int, tuple[TargetStats, RequestLog]]:
     """Pool -> totals of a short simulation of slice `t`, and the requests that it served."""
-    from sim.fleet import simulate
+    from sim.fleet.simulate import simulate
     from sim.traffic import hour as hour_traffic
 
     scenario, problem = market.scenario, settled.problem

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from optimize.search import Market, Restriction, settle
+from optimize.search.loop import Market, Restriction, settle
 from sim.scenario.records import Scenario, SyntheticTraffic
 
 

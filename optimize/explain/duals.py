@@ -10,10 +10,10 @@ import pulp
 
 from optimize.explain.records import Floats, Shadow
 from optimize.money import HOUR_S
-from optimize.program.accounts import Wide, widened
-from optimize.program.build import build
-from optimize.program.model import Model, View
 from optimize.program.routes import PoolRoute, penalty_usd, pool_route, pool_routes, undominated
+from optimize.program.rows.accounts import Wide, widened
+from optimize.program.rows.build import build
+from optimize.program.rows.model import Model, View
 from optimize.program.solver import run
 from optimize.records import ProgramInput, ProgramSolution
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from optimize.explain.binding import relay_need
 from optimize.program.solve import solve
 from optimize.records import Flip, ProgramInput, ProgramSolution
-from optimize.search import Market, Restriction, Settled
+from optimize.search.loop import Market, Restriction, Settled
 
 PRICE_RANGE = (0.25, 4.0)
 PRICE_STEPS = 6

@@ -7,19 +7,19 @@ from dataclasses import replace
 
 import numpy as np
 
-from optimize.candidates import candidates
-from optimize.engine_limits import engine_limits
 from optimize.explain.volume_flip import GAP, MOST, own_share
-from optimize.market import pool_states
+from optimize.market.candidates import candidates
+from optimize.market.engine_settings import engine_limits
+from optimize.market.pools import pool_states
+from optimize.market.relay_bills import metered_prices
 from optimize.money import relay_request_usd
 from optimize.money.metering import without_any_cache
 from optimize.program.solve import solve
 from optimize.records import Flip, LoadLevel, PoolTerms, ProgramInput, RelayTerms
-from optimize.relay_bills import metered_prices
-from optimize.routing import with_escalations
-from optimize.search import Market, Restriction, Settled, settle
+from optimize.search.loop import Market, Restriction, Settled, settle
+from optimize.search.routing import with_escalations
 from sim.engine.step_cost import step_cost
-from sim.traffic.columns import Demand
+from sim.requests import Demand
 
 STEPS = 5
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from optimize.program.solve import solve
 from optimize.records import Flip, ProgramInput, ProgramSolution
-from optimize.search import Market, Restriction, Settled
+from optimize.search.loop import Market, Restriction, Settled
 
 RANGE = (0.1, 10.0)  # times today's demand
 STEPS = 4  # halvings of a decade in logarithms: to within 15 %

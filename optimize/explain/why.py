@@ -10,7 +10,7 @@ from optimize.explain.duals import demand_duals, measured_only, relaxation, shad
 from optimize.explain.no_plan import no_plan
 from optimize.explain.records import NoPlan, Why
 from optimize.records import CostLine, ProgramInput, ProgramSolution
-from optimize.search import Market, Restriction, Settled
+from optimize.search.loop import Market, Restriction, Settled
 
 
 def why_given(problem: ProgramInput, solution: ProgramSolution, lines: tuple[CostLine, ...]) -> Why:

@@ -6,7 +6,7 @@ import math
 
 from optimize.money.tokens import requests_per_month
 from optimize.records import Floats
-from sim.traffic.columns import Demand
+from sim.requests import Demand
 
 CLASSIFIER = "request classifier"  # name of its line
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from optimize.money import HOUR_S, plan_cost_usd
-from optimize.program.accounts import accounts
-from optimize.program.answered import answered_shares
-from optimize.program.model import Model
 from optimize.program.routes import PoolRoute
+from optimize.program.rows.accounts import accounts
+from optimize.program.rows.escalations import answered_shares
+from optimize.program.rows.model import Model
 from optimize.records import Floats, Ints, ProgramInput, ProgramSolution
 
 NOTHING = 1e-9  # share of a class's hour below which a flow is rounding of the solver

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from optimize.program.accounts import widened
 from optimize.program.answer import no_parts, read, unserved_requests
-from optimize.program.build import build
-from optimize.program.model import View
 from optimize.program.routes import penalty_usd, pool_routes
+from optimize.program.rows.accounts import widened
+from optimize.program.rows.build import build
+from optimize.program.rows.model import View
 from optimize.program.solver import run
 from optimize.records import ProgramInput
 

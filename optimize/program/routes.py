@@ -9,7 +9,7 @@ import numpy as np
 
 from optimize.money import HOUR_S
 from optimize.money.contracts import cheapest_and_dearest
-from optimize.program.answered import miss_over, no_more_again
+from optimize.program.rows.escalations import miss_over, no_more_again
 from optimize.records import Ints, PoolOption, PoolTerms, ProgramInput
 
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from optimize.program.accounts import narrowed, widened
 from optimize.program.answer import solution_of, unserved_requests
-from optimize.program.hours import Effort
-from optimize.program.month import joined
-from optimize.program.reach import beyond_reach, within_reach
+from optimize.program.by_stages.budget_search import in_stages
+from optimize.program.by_stages.hours import Effort
+from optimize.program.by_stages.month import joined
+from optimize.program.by_stages.stages import Found, at_once, by_hour
+from optimize.program.reachable import beyond_reach, within_reach
 from optimize.program.routes import PoolRoute, penalty_usd, pool_routes, undominated
-from optimize.program.stages import Found, at_once, by_hour
+from optimize.program.rows.accounts import narrowed, widened
 from optimize.program.substitutes import worth_trying
-from optimize.program.within import in_stages
 from optimize.records import ProgramInput, ProgramSolution
 
 TINY = 24  # integers up to which the optimum itself costs no more than an answer inside the gap

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import pulp
 
-from optimize.program.model import Model
-from optimize.program.sheet import Sheet
+from optimize.program.rows.model import Model
+from optimize.program.rows.sheet import Sheet
 
 INTEGRALITY = 1e-6
 

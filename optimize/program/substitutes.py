@@ -9,8 +9,8 @@ import numpy as np
 
 from optimize.money import HOUR_S
 from optimize.money.contracts import slice_usd
-from optimize.program.answered import no_more_again
 from optimize.program.routes import PoolRoute, breakable
+from optimize.program.rows.escalations import no_more_again
 from optimize.records import Floats, PoolOption, ProgramInput, RelayTerms
 
 LOOK = 64  # hosts of a pool that are exchanged at once, at most

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from optimize.manifest import read_manifest
+from optimize.audit.manifest import read_manifest
 from optimize.report.page.stress import BEGIN, stress_figure, with_stress
-from optimize.report.stress import FILE, hardening_table, stress_json, stress_table
+from optimize.report.terminal.stress import FILE, hardening_table, stress_json, stress_table
 from optimize.report.write import check_folder, table_csv, write_bytes
-from optimize.stress_records import Stress
+from optimize.simulate.stress_records import Stress
 from sim.errors import InputError
 
 

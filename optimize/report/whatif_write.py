@@ -9,10 +9,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from optimize.report.columns import Table
-from optimize.report.whatif import whatif_json
-from optimize.report.whatif_html import whatif_html
+from optimize.report.page.whatif_html import whatif_html
+from optimize.report.terminal.whatif import whatif_json
 from optimize.report.write import check_folder, table_csv, write_bytes
+from optimize.tables.columns import Table
 from optimize.whatif.records import Answer
 
 

@@ -9,14 +9,14 @@ import os
 import tempfile
 from pathlib import Path
 
-from optimize.manifest import BRIEF, COPIES, copies, manifest, plan_bytes
+from optimize.audit.manifest import BRIEF, COPIES, copies, manifest, plan_bytes
 from optimize.money.charges import DIGITS
 from optimize.records import Plan
-from optimize.report.columns import Table, Value
-from optimize.report.decision_why import why_tables
-from optimize.report.finance import Money, finance_tables
-from optimize.report.plan_json import plan_json
-from optimize.report.tables import all_tables
+from optimize.tables.columns import Table, Value
+from optimize.tables.decision_why import why_tables
+from optimize.tables.finance import Money, finance_tables
+from optimize.tables.plan_json import plan_json
+from optimize.tables.tables import all_tables
 from sim.errors import InputError
 
 
@@ -34,10 +34,10 @@ def write_results(plan: Plan, out: Path, explain: str = BRIEF) -> Path:
     """Writes plan.json, manifest.json, report.html, report.xlsx, tables/NAME.csv, figures/NAME.png with .csv and copies of small inputs
     into `out`, and returns it. Same plan, same bytes.
     """
-    from optimize.report.figures import figures
-    from optimize.report.html import html
+    from optimize.report.page.figures import figures
+    from optimize.report.page.html import html
     from optimize.report.page.stress import stress_of
-    from optimize.report.xlsx import xlsx
+    from optimize.report.workbook.xlsx import xlsx
 
     for folder in (out, out / "tables", out / "figures"):
         check_folder(folder)

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from optimize.store import default_folder
-from optimize.whatif.breakeven import crossings
+from optimize.search.cache import default_folder
+from optimize.whatif.crossings import crossings
 from optimize.whatif.grid import grid
 from optimize.whatif.records import Answer, Axis, Outcome, Point
 from optimize.whatif.run import Ran, Where, run_all

@@ -9,7 +9,7 @@ from typing import Any
 
 from optimize.whatif.task import program
 from sim.errors import InputError
-from sim.scenario.document import printable
+from sim.scenario.read.document import printable
 
 CONNECT_S = 10
 

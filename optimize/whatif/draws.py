@@ -9,22 +9,22 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from optimize.engine_limits import router_of
-from optimize.market import slo_rows
+from optimize.market.engine_settings import router_of
+from optimize.market.pools import slo_rows
+from optimize.market.relay_terms import relay_terms
 from optimize.money import calls_usd, to_currency
 from optimize.money.contracts import paid_request_usd
-from optimize.plan_hour import HOUR_S, WARMUP_S, warmup_keep, without_backlog
 from optimize.records import SloRow
-from optimize.relay_terms import relay_terms
-from optimize.saved_plan import fleet_in
+from optimize.search.simulated_hour import HOUR_S, WARMUP_S, warmup_keep, without_backlog
+from optimize.simulate.saved_plan import fleet_in
 from optimize.whatif.factors import with_factors
 from optimize.whatif.order import size_of
 from optimize.whatif.outcome import Row, rounded
 from optimize.whatif.task import Factors, content_key, scenario_content
 from sim.engine.deployment import PS
+from sim.requests import Demand
 from sim.scenario.records import Scenario
 from sim.traffic import demand as demand_of
-from sim.traffic.columns import Demand
 
 FIRST_SEED = 30_001  # neither searched on, nor held out, nor used by the tests of fresh seeds
 HOURS = 2
@@ -103,7 +103,7 @@ def binding_hours(plan: Json, demand: Demand) -> list[int]:
 
 def simulated(plan: Json, scenario: Scenario, demand: Demand, slos: Sequence[SloRow], t: int, seed: int) -> npt.NDArray[np.float64]:
     """[slo rows] share of the requests of the hour that meet each promise, on one seed; 1 where no request came."""
-    from sim.fleet import simulate
+    from sim.fleet.simulate import simulate
     from sim.latency import class_metrics
     from sim.traffic import hour as hour_traffic
 

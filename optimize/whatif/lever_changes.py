@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from optimize.engine_limits import shares_prefixes
+from optimize.market.engine_settings import shares_prefixes
 from optimize.whatif.factors import input_tokens
 from sim.catalog.records import Model, Offer
 from sim.scenario.records import RequestClass, Scenario, SyntheticTraffic

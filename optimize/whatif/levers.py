@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from optimize.money import relay_request_usd, requests_per_month, to_currency
-from optimize.report.columns import Column, Table, Value
+from optimize.tables.columns import Column, Table, Value
 from optimize.whatif.ask import Question, cache_of
 from optimize.whatif.lever_changes import WAIT_SHARE, Lever, levers_of
 from optimize.whatif.records import Answer, Outcome
@@ -15,8 +15,8 @@ from optimize.whatif.run import Where, run_all
 from optimize.whatif.task import Task
 from sim.errors import InputError
 from sim.plural import counted
-from sim.scenario.fields import MOST
 from sim.scenario.records import RequestClass, Scenario
+from sim.scenario.schema.fields import MOST
 from sim.traffic import demand as demand_of
 
 LEVERS = (
@@ -96,7 +96,7 @@ def batch_lever(scenario: Scenario) -> Lever:
 
 def batch_usd(scenario: Scenario, each: RequestClass, relay: object, inputs: float, outputs: float) -> float | None:
     """USD of a request of the class at the batch tier of a relay of the catalogue; None where it has none, or may not serve the class."""
-    from optimize.relay_terms import may_serve
+    from optimize.market.relay_terms import may_serve
     from sim.catalog.records import Relay
 
     assert isinstance(relay, Relay)

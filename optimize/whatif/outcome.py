@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from optimize.finance.pure_strategies import Strategy, all_api, self_hosted
 from optimize.records import Plan, SloVerdict
-from optimize.report.bill import Bill, bill_of, cents_of
-from optimize.report.tables import used_pools, used_relays
-from optimize.strategies import Strategy, all_api, self_hosted
+from optimize.tables.bill import Bill, bill_of, cents_of
+from optimize.tables.tables import used_pools, used_relays
 
 Row = dict[str, Any]
 

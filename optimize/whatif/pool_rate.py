@@ -6,14 +6,14 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from optimize.engine_limits import router_of
-from optimize.market import slo_rows
+from optimize.market.engine_settings import router_of
+from optimize.market.pools import slo_rows
 from optimize.whatif.outcome import Row, rounded
 from optimize.whatif.task import content_key, scenario_content
 from sim.engine.deployment import PS, Deployment
 from sim.engine.memory import kv_blocks, weight_bytes
 from sim.engine.step_cost import step_cost
-from sim.fleet_records import Pool
+from sim.fleet.records import Pool
 from sim.scenario.records import Scenario
 
 SEEDS = (401, 402)
@@ -70,7 +70,7 @@ class PoolRate:
 
     def holds(self, rate_rps: float) -> bool:
         """Whether every promise of every class holds at this rate, on each seed."""
-        from sim.fleet import probe
+        from sim.fleet.simulate import probe
         from sim.latency import class_metrics
         from sim.traffic import at_rates
 

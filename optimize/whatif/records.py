@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from optimize.report.columns import Table
+from optimize.tables.columns import Table
 from sim.scenario.records import Scenario
 
 AS_IS = "as is"

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from optimize.report.columns import Column, Table, Value
+from optimize.tables.columns import Column, Table, Value
 from optimize.whatif.ask import Question, cache_of
 from optimize.whatif.draws import Draw
 from optimize.whatif.ranges import Range, ranges_of
@@ -20,8 +20,8 @@ from optimize.whatif.scenarios import Source
 from optimize.whatif.task import Task
 from sim.errors import InputError
 from sim.plural import counted
-from sim.scenario.fields import MOST
 from sim.scenario.records import Scenario
+from sim.scenario.schema.fields import MOST
 from sim.traffic import demand as demand_of
 
 WANTED = 0.9

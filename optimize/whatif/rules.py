@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from optimize.candidates import candidates
-from optimize.engine_limits import engine_limits
-from optimize.report.columns import Column, Table, Value
+from optimize.market.candidates import candidates
+from optimize.market.engine_settings import engine_limits
+from optimize.tables.columns import Column, Table, Value
 from optimize.whatif.pool_rate import PoolRate
 from optimize.whatif.records import Outcome
 from sim.engine.deployment import Deployment

@@ -12,10 +12,10 @@ from optimize.whatif.records import Edit, Level, Outcome, Point
 from sim.catalog.records import Catalog
 from sim.errors import InputError
 from sim.scenario import load_scenario
-from sim.scenario.document import nearest, printable
-from sim.scenario.override import apply_overrides
+from sim.scenario.read.document import nearest, printable
+from sim.scenario.read.override import apply_overrides
+from sim.scenario.read.yaml_text import read_document
 from sim.scenario.records import Scenario
-from sim.scenario.yaml_text import read_document
 
 
 class Source:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from optimize.report.columns import Column, Table, Value
+from optimize.tables.columns import Column, Table, Value
 from optimize.whatif.records import Axis, Outcome, Point
 
 POINT = (

@@ -14,8 +14,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
 
-from optimize.capacity import traffic_content
 from optimize.records import Plan
+from optimize.search.capacity import traffic_content
 from optimize.whatif.factors import with_factors
 from optimize.whatif.order import Sized, family_of, size_of
 from optimize.whatif.outcome import Row, no_row, row_of
@@ -71,7 +71,7 @@ def let_go(_: str) -> None:
 
 def fleet_of(plan: Plan) -> dict[str, Any]:
     """The keys of plan.json that say who serves what in every hour."""
-    from optimize.report.plan_json import plan_json
+    from optimize.tables.plan_json import plan_json
 
     said = plan_json(plan)
     return {name: said[name] for name in ("scenario", "status", "hours", "fleet", "relays", "routing")}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from optimize.report.columns import Column, Table, Value
+from optimize.tables.columns import Column, Table, Value
 from optimize.whatif.ask import Question, cache_of
 from optimize.whatif.ranges import Range, ranges_of
 from optimize.whatif.records import Answer, Outcome
@@ -14,8 +14,8 @@ from optimize.whatif.scenarios import Source
 from optimize.whatif.task import Task
 from sim.errors import InputError
 from sim.plural import counted
-from sim.scenario.fields import MOST
 from sim.scenario.records import Scenario
+from sim.scenario.schema.fields import MOST
 
 TORNADO = (
     Column("input", "str", "", "key of the scenario, or a factor on all that it names"),

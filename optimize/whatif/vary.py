@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from optimize.whatif.factors import FACTORS
 from optimize.whatif.records import AS_IS, Axis, Edit, Level, Span
 from sim.errors import InputError
-from sim.scenario.document import nearest, printable
-from sim.scenario.yaml_text import parse_value
+from sim.scenario.read.document import nearest, printable
+from sim.scenario.read.yaml_text import parse_value
 
 NUMBER = re.compile(r"[+-]?(\d[\d_]*\.?\d*|\.\d+)([eE][+-]?\d+)?[kMB]?")
 SUFFIXES = {"k": 1e3, "M": 1e6, "B": 1e9}

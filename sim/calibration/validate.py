@@ -14,13 +14,13 @@ from sim.calibration.points import Point, load_points
 from sim.calibration.replay import Run, run_of
 from sim.calibration.schedule import run_schedule
 from sim.catalog.records import Catalog
-from sim.clients import Turns, simulate_turns
 from sim.engine.deployment import BLOCK_TOKENS, PS, StepCost
 from sim.engine.memory import kv_blocks
 from sim.engine.step_cost import step_cost
-from sim.fleet import probe
-from sim.fleet_records import Fleet, Pool, RequestLog, Status
-from sim.traffic.columns import Requests
+from sim.fleet.clients import Turns, simulate_turns
+from sim.fleet.records import Fleet, Pool, RequestLog, Status
+from sim.fleet.simulate import probe
+from sim.requests import Requests
 
 CACHED_SHARE = 0.3  # prompts that the prefix cache held to a larger part cannot be replayed without it
 

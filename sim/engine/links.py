@@ -12,7 +12,7 @@ import numpy.typing as npt
 from sim.engine.deployment import BLOCK_TOKENS
 from sim.engine.groups import first_rows, number_groups
 from sim.engine.jit import compiled
-from sim.traffic.columns import Requests
+from sim.requests import Requests
 
 # Of a request: the entry that it left (prev, next, blocks), whether it holds its system prompt (pins), the next older entry of its chain
 # on another replica, its session, chain and system prompt by number, how much its next turn carries on, what it found. Of a session (by

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from sim.engine.jit import compiled
-from sim.fleet_records import Status
-from sim.traffic.columns import Requests
+from sim.fleet.records import Status
+from sim.requests import Requests
 
 ROW = np.dtype(
     [

@@ -11,7 +11,7 @@ from sim.engine import kernel, layout
 from sim.engine.deployment import BLOCK_TOKENS
 from sim.engine.links import PoolLinks
 from sim.errors import SimulationError
-from sim.fleet_records import Pool, TargetStats
+from sim.fleet.records import Pool, TargetStats
 
 _CLOCK = ("clock", "kind", "planned", "count")
 _DECODES = ("context", "decodes", "running", "waiting", "free")

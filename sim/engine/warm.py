@@ -13,8 +13,8 @@ from sim.engine.deployment import EngineLimits, StepCost
 from sim.engine.links import pool_links
 from sim.engine.rows import request_rows
 from sim.engine.state import PoolState
-from sim.fleet_records import Pool
-from sim.traffic.columns import Requests
+from sim.fleet.records import Pool
+from sim.requests import Requests
 
 
 def is_cached(function: Any) -> bool:

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from sim.catalog.relay_records import Law, LoadPoint, RelayLatency
 from sim.probe.records import Attempt
-from sim.relay_law import law_quantiles
+from sim.relay.law import law_quantiles
 
 Floats = npt.NDArray[np.float64]
 FEWEST = 20

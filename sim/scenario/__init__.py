@@ -12,10 +12,8 @@ __all__ = ["load_scenario", "scenario_schema"]
 
 
 def load_scenario(path: Path, overrides: Sequence[str] = (), seed: int | None = None, catalog: Catalog | None = None) -> Scenario:
-    """The scenario in `path` with `--set` texts applied; see `sim.scenario.loader`. Raises InputError with all problems."""
-    from sim.scenario import (
-        loader,
-    )  # late: pydantic and the YAML reader cost start-up time that `--help` must not pay
+    """The scenario in `path` with `--set` texts applied; see `sim.scenario.read.loader`. Raises InputError with all problems."""
+    from sim.scenario.read import loader  # late: pydantic and the YAML reader cost start-up time that `--help` must not pay
 
     return loader.load_scenario(path, overrides, seed, catalog)
 

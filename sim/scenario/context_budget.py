@@ -7,9 +7,9 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import AfterValidator, Field
 
-from sim.scenario.fields import Keys, wrong_alone
 from sim.scenario.records import Context, Conversation, Tokens
-from sim.scenario.relay_schema import said
+from sim.scenario.schema.fields import Keys, wrong_alone
+from sim.scenario.schema.relay import said
 from sim.scenario.tokens import from_points
 
 Size = Annotated[int, Field(ge=0, le=10_000_000)]

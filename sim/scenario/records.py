@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from sim.catalog.records import Catalog, Offer, Relay
-from sim.scenario.routing_records import Classifier, Routing
+from sim.scenario.routing.records import Classifier, Routing
 
 
 @dataclass(frozen=True)

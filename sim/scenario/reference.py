@@ -10,17 +10,18 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from sim.scenario import schema, shapes
-from sim.scenario.candidate_schema import Candidates, OfferSpec, RelaySpec
-from sim.scenario.commitment_schema import CommitmentSpec, FutureSpec
+from sim.scenario import shapes
 from sim.scenario.context_budget import ContextSpec
-from sim.scenario.contract_schema import RelayAccountSpec, SpendTierSpec, SpotSpec
-from sim.scenario.evidence_schema import ContractSpec
-from sim.scenario.fields import Quantile
-from sim.scenario.finance_schema import FinanceSpec
-from sim.scenario.model_schema import ModelUse, OwnModel
-from sim.scenario.relay_schema import LatencySpec, LawSpec, LoadSpec, OutageSpec, RetrySpec
-from sim.scenario.routing_schema import ClassifierSpec, QualitySpec, RoutingSpec
+from sim.scenario.schema import scenario as schema
+from sim.scenario.schema.candidate import Candidates, OfferSpec, RelaySpec
+from sim.scenario.schema.commitment import CommitmentSpec, FutureSpec
+from sim.scenario.schema.contract import RelayAccountSpec, SpendTierSpec, SpotSpec
+from sim.scenario.schema.evidence import ContractSpec
+from sim.scenario.schema.fields import Quantile
+from sim.scenario.schema.finance import FinanceSpec
+from sim.scenario.schema.model import ModelUse, OwnModel
+from sim.scenario.schema.relay import LatencySpec, LawSpec, LoadSpec, OutageSpec, RetrySpec
+from sim.scenario.schema.routing import ClassifierSpec, QualitySpec, RoutingSpec
 
 SECTIONS: tuple[tuple[str, type[BaseModel]], ...] = (
     ("Top level", schema.ScenarioSpec),

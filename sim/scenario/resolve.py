@@ -10,12 +10,7 @@ from typing import Any, cast
 from sim.catalog.records import Catalog, Offer, Relay, Source
 from sim.errors import InputError
 from sim.scenario import shapes
-from sim.scenario.candidate_schema import Candidates, OfferSpec, RelaySpec
 from sim.scenario.context_budget import context_of, within
-from sim.scenario.contract_schema import RelayAccountSpec
-from sim.scenario.evidence_schema import with_contract
-from sim.scenario.finance_schema import FinanceSpec
-from sim.scenario.price_schema import long_prompts_of, off_peak_of
 from sim.scenario.records import (
     AccountTier,
     Budget,
@@ -35,8 +30,13 @@ from sim.scenario.records import (
     TokenFactor,
     Tokens,
 )
-from sim.scenario.relay_schema import latency_of, outages_of, retry_of
-from sim.scenario.schema import (
+from sim.scenario.schema.candidate import Candidates, OfferSpec, RelaySpec
+from sim.scenario.schema.contract import RelayAccountSpec
+from sim.scenario.schema.evidence import with_contract
+from sim.scenario.schema.finance import FinanceSpec
+from sim.scenario.schema.price import long_prompts_of, off_peak_of
+from sim.scenario.schema.relay import latency_of, outages_of, retry_of
+from sim.scenario.schema.scenario import (
     ClassSpec,
     PolicySpec,
     RateTraffic,

@@ -1,6 +1,6 @@
 """Traffic: demand by hour, and requests as numpy columns. Everything that other rooms call is named here."""
 
-from sim.traffic.columns import Demand, Requests
+from sim.requests import Demand, Requests
 from sim.traffic.demand import demand
 from sim.traffic.hours import at_rates, hour
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sim.errors import InputError
-from sim.traffic.columns import Requests
+from sim.requests import Requests
 
 PS_PER_S = 1e12
 MINUTE_S = 60.0

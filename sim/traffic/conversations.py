@@ -89,7 +89,7 @@ def conversation_part(
     Conversations begin as a Poisson process in a nominal time in which the rate is constant, early enough to have turns of every
     age at 0; then nominal time is stretched so that the request rate is `rates_rps`. So minute noise and the change from hour to
     hour are exact for requests, and think times are off by that noise. Each request follows the law of `draw_lengths`; what is
-    nominal is when an answer ends (`sim.clients` has users who wait for it). Conversation k before 0, or after it, is the same
+    nominal is when an answer ends (`sim.fleet.clients` has users who wait for it). Conversation k before 0, or after it, is the same
     at every rate of one seed.
     """
     conversation, output = scenario.request_classes[index].conversation, scenario.request_classes[index].output_tokens

@@ -26,7 +26,7 @@ class Turns:
     """Turns of many conversations, one row per request, sorted by conversation and turn.
 
     conversation, turn   row's conversation (0..n-1) and turn number in it (0 is the first)
-    input_tokens, output_tokens, prefix_tokens   as in sim.traffic.columns.Requests
+    input_tokens, output_tokens, prefix_tokens   as in sim.requests.Requests
     """
 
     conversation: npt.NDArray[np.int64]

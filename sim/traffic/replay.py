@@ -17,10 +17,10 @@ import numpy as np
 import numpy.typing as npt
 
 from sim.errors import InputError
+from sim.requests import Demand, Requests
 from sim.scenario.records import LogTraffic, Scenario
 from sim.streams import stream
 from sim.traffic.arrivals import Part, check_size, merge
-from sim.traffic.columns import Demand, Requests
 from sim.traffic.lengths import DEFAULT_TURNS, mean_lengths
 from sim.traffic.readers import ReadLog, read_log
 from sim.traffic.synthetic import HOUR_S, HOURS_PER_MONTH

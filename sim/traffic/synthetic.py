@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from sim.requests import Requests
 from sim.scenario.records import ConstantTraffic, Scenario, SyntheticTraffic
 from sim.streams import stream
 from sim.traffic.arrivals import Part, merge, minute_edges, minute_noise, poisson_times, session_count
-from sim.traffic.columns import Requests
 from sim.traffic.conversations import conversation_part
 from sim.traffic.lengths import draw_lengths, system_tokens, turns_mean
 

@@ -11,10 +11,10 @@ import pytest
 from benchmarks import shipped_plans
 from benchmarks.fresh_seeds import Kept, fresh_seeds, play_all, seeds_missed
 from benchmarks.shipped_plans import SCENARIOS, Row, row_of, shipped, worst_of
-from optimize.fresh_seeds import HOLD_OUT_SEEDS
-from optimize.rate_search import MARGIN_SEEDS, SEARCH_SEEDS
-from optimize.report.plan_json import plan_json
-from optimize.search import REMOVAL_SEEDS
+from optimize.search.fresh_seeds import HOLD_OUT_SEEDS
+from optimize.search.loop import REMOVAL_SEEDS
+from optimize.search.rate_search import MARGIN_SEEDS, SEARCH_SEEDS
+from optimize.tables.plan_json import plan_json
 from tests.optimize.test_fresh_seeds import CLOSE, QUICK, plan_with
 
 

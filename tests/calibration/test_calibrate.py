@@ -20,7 +20,7 @@ from sim.catalog.loader import load_catalog
 from sim.engine.physics import shape_of
 from sim.engine.step_cost import best_row
 from sim.errors import InputError
-from sim.scenario.calibration_file import with_calibration
+from sim.scenario.read.calibration_file import with_calibration
 from tests.calibration import benchmark_files as files
 
 SETUP = Setup("l40s", "llama-3.1-8b")

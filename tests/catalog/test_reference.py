@@ -6,16 +6,16 @@ import doctest
 from dataclasses import fields
 from pathlib import Path
 
-from optimize.report import catalogue_reference
-from optimize.report.catalogue_reference import TABLES, fields_of
-from optimize.report.catalogue_reference import catalogue_reference as page
+from optimize.tables import catalogue_reference
+from optimize.tables.catalogue_reference import TABLES, fields_of
+from optimize.tables.catalogue_reference import catalogue_reference as page
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_the_written_page_is_up_to_date() -> None:
     written = (ROOT / "docs/reference/catalogue.md").read_text(encoding="utf-8")
-    assert written == page(), "run: python -m optimize.report.catalogue_reference docs/reference/catalogue.md"
+    assert written == page(), "run: python -m optimize.tables.catalogue_reference docs/reference/catalogue.md"
 
 
 def test_comments_of_all_fields_are_found() -> None:

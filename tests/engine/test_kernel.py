@@ -12,8 +12,8 @@ import pytest
 from sim.engine import layout, step
 from sim.engine.deployment import EngineLimits
 from sim.errors import SimulationError
-from sim.fleet import probe
-from sim.fleet_records import RequestLog, Status
+from sim.fleet.records import RequestLog, Status
+from sim.fleet.simulate import probe
 from tests.samples import make_cost, make_pool, make_requests, random_requests
 
 

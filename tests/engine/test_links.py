@@ -11,9 +11,9 @@ from sim.engine import kernel
 from sim.engine.groups import first_rows, number_groups
 from sim.engine.links import pool_links, request_links
 from sim.engine.state import PoolState
-from sim.fleet_records import RequestLog
-from sim.run import Run
-from sim.traffic.columns import Requests
+from sim.fleet.records import RequestLog
+from sim.fleet.run import Run
+from sim.requests import Requests
 from tests.fuzz.random_conversations import caching_case
 from tests.samples import make_requests
 

@@ -12,9 +12,9 @@ import pytest
 
 from sim.engine.deployment import EngineLimits
 from sim.errors import InputError
-from sim.fleet import probe, simulate
-from sim.fleet_records import Fleet, Pool, RequestLog
-from sim.traffic.columns import Requests
+from sim.fleet.records import Fleet, Pool, RequestLog
+from sim.fleet.simulate import probe, simulate
+from sim.requests import Requests
 from tests.samples import make_cost, make_pool, make_requests
 
 LIMITS = EngineLimits(max_num_seqs=8, max_num_batched_tokens=256, prefix_caching=True)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from sim.clients import simulate_turns
-from sim.fleet import simulate
+from sim.fleet.clients import simulate_turns
+from sim.fleet.simulate import simulate
 from tests.fuzz.random_cases import Case
 from tests.oracle.engine import THE_RULES, Rules
 from tests.oracle.fleet import OracleLog, simulate_plainly

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from sim.clients import Turns
 from sim.engine.deployment import BLOCK_TOKENS, EngineLimits, StepCost
-from sim.fleet_records import Fleet, Pool
-from sim.traffic.columns import Requests
+from sim.fleet.clients import Turns
+from sim.fleet.records import Fleet, Pool
+from sim.requests import Requests
 from tests.samples import make_requests
 
 ROUTERS = ("least_outstanding", "round_robin")

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from sim.clients import Turns, closed_loop, session_turns
 from sim.engine.deployment import BLOCK_TOKENS
-from sim.fleet_records import Fleet, Pool
-from sim.traffic.columns import Requests
+from sim.fleet.clients import Turns, closed_loop, session_turns
+from sim.fleet.records import Fleet, Pool
+from sim.requests import Requests
 from tests.fuzz.random_cases import Case, random_case
 
 ROUTERS = ("least_outstanding", "round_robin", "session_affinity", "session_affinity")

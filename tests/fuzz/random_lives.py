@@ -8,9 +8,9 @@ import numpy as np
 
 from sim.catalog.records import Relay, Source
 from sim.catalog.relay_records import Outages, RetryPolicy
-from sim.fleet_records import FailOver, Fleet, Overflow, Pool, RelayEndpoint
-from sim.lifecycle_records import KINDS, Change, Lifecycle, PoolRules
-from sim.traffic.columns import Requests
+from sim.fleet.life.records import KINDS, Change, Lifecycle, PoolRules
+from sim.fleet.records import FailOver, Fleet, Overflow, Pool, RelayEndpoint
+from sim.requests import Requests
 from tests.fuzz.random_cases import random_case
 from tests.fuzz.random_conversations import caching_case
 

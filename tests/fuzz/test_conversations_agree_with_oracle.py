@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sim.fleet import simulate
-from sim.fleet_records import Fleet, Pool
+from sim.fleet.records import Fleet, Pool
+from sim.fleet.simulate import simulate
 from tests.fuzz.answers import COLUMNS, difference, differences, kernel_answer, oracle_answer, oracle_log
 from tests.fuzz.random_cases import Case, random_case
 from tests.fuzz.random_conversations import caching_case, priority_case, waiting_case

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from sim.fleet import simulate
-from sim.fleet_records import Pool, Status
+from sim.fleet.records import Pool, Status
+from sim.fleet.simulate import simulate
 from tests.fuzz.answers import difference, differences, kernel_answer, oracle_answer
 from tests.fuzz.random_cases import Case, random_case
 from tests.oracle.engine import THE_RULES, Rules

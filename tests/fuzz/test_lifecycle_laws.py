@@ -7,9 +7,9 @@ from dataclasses import fields
 import numpy as np
 import pytest
 
-from sim.fleet_records import Pool, RequestLog, Status
-from sim.lifecycle import simulate_lifecycle
-from sim.lifecycle_records import LifeResult
+from sim.fleet.life.records import LifeResult
+from sim.fleet.life.simulate import simulate_lifecycle
+from sim.fleet.records import Pool, RequestLog, Status
 from tests.fuzz.random_lives import LifeCase, life_case
 
 QUICK, CHUNK = 400, 50

@@ -9,8 +9,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from sim.engine.deployment import EngineLimits
-from sim.fleet_records import Pool
-from sim.traffic.columns import Requests
+from sim.fleet.records import Pool
+from sim.requests import Requests
 from tests.samples import make_cost, make_pool, make_requests
 
 # The same examples on every run: a red test in CI is red at the desk too. The fuzz against the oracle looks further.

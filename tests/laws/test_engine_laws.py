@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from sim.fleet import probe
-from sim.fleet_records import Pool, Status
-from sim.traffic.columns import Requests
+from sim.fleet.records import Pool, Status
+from sim.fleet.simulate import probe
+from sim.requests import Requests
 from tests.laws.strategies import QUICK, conversations, pools, traffic
 
 

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from sim.catalog.records import Relay, Source
 from sim.engine.deployment import PS, EngineLimits
-from sim.fleet import probe, simulate
-from sim.fleet_records import Fleet, Pool, RelayEndpoint, SimulationResult, Status
-from sim.traffic.columns import Requests
+from sim.fleet.records import Fleet, Pool, RelayEndpoint, SimulationResult, Status
+from sim.fleet.simulate import probe, simulate
+from sim.requests import Requests
 from tests.laws.strategies import QUICK, pools, traffic
 from tests.samples import make_cost, make_pool, random_requests
 

@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from optimize import announced
-from optimize.announced import Announced, leaves, row_on
-from optimize.horizon import Horizon, horizon
+from optimize.finance import announced_prices as announced
+from optimize.finance.announced_prices import Announced, leaves, row_on
+from optimize.finance.horizon import Horizon, horizon
 from optimize.money import cost_lines
 from optimize.records import Plan, RelayTerms, UnitTerms
-from optimize.report.bill import bill_of
-from optimize.report.finance import Money
-from optimize.report.finance_json import finance_json
-from optimize.report.words import headline
+from optimize.tables.bill import bill_of
+from optimize.tables.finance import Money
+from optimize.tables.finance_json import finance_json
+from optimize.tables.phrases import headline
 from sim.catalog.records import Relay
 from sim.scenario.records import Finance
 from tests.optimize.program.problems import relay

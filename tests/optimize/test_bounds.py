@@ -8,10 +8,10 @@ import pytest
 
 from optimize.plan import optimize
 from optimize.records import Plan
-from optimize.report.bill import bill_of, cents_of
-from optimize.report.plan_json import plan_json
-from optimize.report.terminal import render
-from optimize.report.words import bounds
+from optimize.report.terminal.plan import render
+from optimize.tables.bill import bill_of, cents_of
+from optimize.tables.phrases import bounds
+from optimize.tables.plan_json import plan_json
 from sim.scenario import load_scenario
 
 SCENARIOS = Path(__file__).resolve().parents[2] / "scenarios"

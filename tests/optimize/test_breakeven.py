@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from optimize.breakeven import DEMANDS, BreakEven, break_even, known_program
+from optimize.finance.break_even import DEMANDS, BreakEven, break_even, known_program
+from optimize.finance.resolve_program import Curve, Shift, Work, hour_programs, shifted, solved
 from optimize.records import Plan, PoolTerms, RelayTerms
-from optimize.resolved import Curve, Shift, Work, hour_programs, shifted, solved
-from sim.traffic.columns import Demand
+from sim.requests import Demand
 from tests.optimize.program.problems import offer, pool, problem, relay
 from tests.optimize.report import plan_fixture
 

@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from optimize.candidates import USUAL_SIZES, candidates, no_own_hosts, offer_drops
-from optimize.measured import measured_alternatives, measured_terms
+from optimize.market.candidates import USUAL_SIZES, candidates, no_own_hosts, offer_drops
 from optimize.plan import unverified_plan
 from optimize.program.solve import solve
 from optimize.records import PoolOption
+from optimize.search.user_capacity import measured_alternatives, measured_terms
 from sim.catalog.loader import load_catalog
 from sim.catalog.records import Offer, Source
 from sim.errors import InputError
-from sim.scenario.candidate_schema import Candidates
 from sim.scenario.records import Budget, ConstantTraffic, Policy, Scenario
+from sim.scenario.schema.candidate import Candidates
 from sim.traffic import demand as demand_of
 from tests.optimize.program.problems import problem
 from tests.traffic.scenarios import request_class, scenario, uniform

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from optimize.claims import FOLDER, claimed, once, place
-from optimize.store import CapacityStore
+from optimize.search.cache import CapacityStore
+from optimize.search.cache_lock import FOLDER, claimed, once, place
 
 KEYS = ["a", "b", "c", "d", "e", "f"]
 ROOT = Path(__file__).resolve().parents[2]
@@ -62,7 +62,7 @@ def test_known_values_are_not_computed_and_each_key_is_asked_once(tmp_path: Path
 
 def test_claim_of_a_killed_process_is_free_at_once(tmp_path: Path) -> None:
     code = (
-        "import sys, time; from pathlib import Path; from optimize.claims import claimed; from optimize.store import CapacityStore\n"
+        "import sys, time; from pathlib import Path; from optimize.search.cache_lock import claimed; from optimize.search.cache import CapacityStore\n"
         f"with claimed(CapacityStore(Path({str(tmp_path)!r})), ['a'], 1) as mine: print(mine, flush=True); time.sleep(60)"
     )
     process = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE, text=True)

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from optimize.commitment.decide import decide, exit_code, rank
-from optimize.commitment.futures import USUAL, futures, main_model
-from optimize.commitment.records import Decision, Outcome, Ranked, Stage
-from optimize.commitment.stages import stages
-from optimize.commitment.stops import allowance, crossings, exits, stops
+from optimize.finance.commitment.decide import decide, exit_code, rank
+from optimize.finance.commitment.first_stages import stages
+from optimize.finance.commitment.futures import USUAL, futures, main_model
+from optimize.finance.commitment.records import Decision, Outcome, Ranked, Stage
+from optimize.finance.commitment.stops import allowance, crossings, exits, stops
 from optimize.money.commitment import Held, Timing, horizon_usd
-from optimize.report.decision_commitment import decision_json, render_decision, tables, write_decision
+from optimize.report.terminal.decision_commitment import decision_json, render_decision, tables, write_decision
 from sim.errors import InputError
 from sim.scenario import load_scenario
 from sim.scenario.records import Commitment, Future, Scenario

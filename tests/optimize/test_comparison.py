@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from optimize.actual import compare_actual
-from optimize.bridge import STEPS, BillModel, Target, bridge
-from optimize.comparison import Comparison, compare_plans
+from optimize.audit.bill_bridge import STEPS, BillModel, Target, bridge
+from optimize.audit.compare_invoice import compare_actual
+from optimize.audit.compare_plans import Comparison, compare_plans
 from optimize.money import cost_lines
-from optimize.report.comparison import render_comparison
-from optimize.report.finance import Money, finance_tables
-from optimize.report.plan_json import plan_json
+from optimize.report.terminal.comparison import render_comparison
 from optimize.report.write import table_csv
+from optimize.tables.finance import Money, finance_tables
+from optimize.tables.plan_json import plan_json
 from sim.errors import InputError
 from tests.optimize.report import plan_fixture
 

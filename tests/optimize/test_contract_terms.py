@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from optimize.contract_terms import boot_terms, bought_terms, contracted
+from optimize.market.contract_terms import boot_terms, bought_terms, contracted
+from sim.requests import Demand
 from sim.scenario.records import AccountTier, Policy, RelayAccount
-from sim.traffic.columns import Demand
 from tests.optimize.program.problems import problem, relay
 
 

@@ -9,30 +9,30 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from optimize.candidates import candidates
 from optimize.explain.attribution import attribution, pool_keys
 from optimize.explain.bottleneck import KV_MEMORY, SEQUENCES, Point, narrowest, parts_of
 from optimize.explain.duals import demand_duals, measured_only, relaxation, shadows
 from optimize.explain.frontier import served_for
+from optimize.explain.near_optimal import Kind, gpu_types, keeps
 from optimize.explain.no_plan import no_plan
+from optimize.explain.prompts_too_long import too_long
 from optimize.explain.records import Why
-from optimize.explain.too_long import too_long
 from optimize.explain.why import known_and_least, why
-from optimize.kinds import Kind, gpu_types, keeps
-from optimize.market import pool_states, slo_rows
+from optimize.market.candidates import candidates
+from optimize.market.pools import pool_states, slo_rows
+from optimize.market.relay_terms import relay_terms
 from optimize.money import cost_lines
 from optimize.plan import budget_usd, costs_of
 from optimize.plan import optimize as find_plan
 from optimize.program.solve import solve
 from optimize.records import ProgramInput
-from optimize.relay_terms import relay_terms
-from optimize.report.bill import bill_of
-from optimize.report.decision_why import ALL, class_cost_table, sections
-from optimize.search import Market, Restriction, Settled, settle
-from optimize.store import CapacityStore
+from optimize.search.cache import CapacityStore
+from optimize.search.loop import Market, Restriction, Settled, settle
+from optimize.tables.bill import bill_of
+from optimize.tables.decision_why import ALL, class_cost_table, sections
 from sim.catalog.loader import load_catalog
 from sim.engine.deployment import Deployment
-from sim.fleet_records import TargetStats
+from sim.fleet.records import TargetStats
 from sim.scenario import load_scenario
 from sim.scenario.records import Scenario
 from sim.traffic import demand as demand_of

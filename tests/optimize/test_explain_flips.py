@@ -12,7 +12,7 @@ from optimize.explain.hit_flip import at_full_price, between, crossing, hit_flip
 from optimize.explain.volume_flip import volume_flips
 from optimize.money import relay_request_usd
 from optimize.records import Flip, LoadLevel, ProgramInput
-from optimize.search import Market, Settled
+from optimize.search.loop import Market, Settled
 from sim.scenario import load_scenario
 from sim.scenario.records import Scenario
 from tests.optimize.test_explain_kinds import plan, pool

@@ -8,18 +8,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from optimize import kinds as module
-from optimize.kinds import groups, least, near
-from optimize.market import PoolState, slo_rows
-from optimize.pool_probe import OperatingPoint
+from optimize.explain import near_optimal as module
+from optimize.explain.near_optimal import groups, least, near
+from optimize.market.operating_point import OperatingPoint
+from optimize.market.pools import PoolState, slo_rows
 from optimize.program.solve import solve
 from optimize.records import Alternative, LoadLevel, PoolOption, PoolTerms, RelayTerms
-from optimize.search import Market, Restriction, Settled
-from optimize.store import CapacityStore
+from optimize.search.cache import CapacityStore
+from optimize.search.loop import Market, Restriction, Settled
 from sim.catalog.loader import load_catalog
+from sim.requests import Demand
 from sim.scenario import load_scenario
 from sim.scenario.records import Scenario
-from sim.traffic.columns import Demand
 
 TWO = Path(__file__).resolve().parents[2] / "scenarios" / "two_offers.yaml"
 HOURS = 730.0

@@ -12,7 +12,7 @@ from optimize.explain.bottleneck import MAX_REQUESTS, few_replicas
 from optimize.plan import optimize
 from sim.catalog.records import Relay, Source
 from sim.engine.deployment import PS
-from sim.fleet_records import Fleet, Pool, RelayEndpoint
+from sim.fleet.records import Fleet, Pool, RelayEndpoint
 from sim.scenario import load_scenario
 from tests.samples import make_cost, make_pool
 

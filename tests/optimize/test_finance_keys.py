@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from optimize.horizon import horizon
+from optimize.finance.horizon import horizon
+from optimize.finance.own_or_rent import own_or_rent
+from optimize.finance.unit_costs import unit_costs
 from optimize.money.assumptions import finance_facts
 from optimize.money.ownership import values_of
-from optimize.owning import own_or_rent
 from optimize.records import Plan
-from optimize.unitcosts import unit_costs
 from sim.errors import InputError
 from sim.scenario import load_scenario
-from sim.scenario.finance_schema import FinanceSpec
 from sim.scenario.records import Finance
+from sim.scenario.schema.finance import FinanceSpec
 from tests.optimize.report import plan_fixture
 
 FILE = Path(__file__).parents[2] / "scenarios/two_offers.yaml"

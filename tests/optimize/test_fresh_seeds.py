@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from scipy.stats import binom
 
-from optimize.fresh_seeds import FEW_MISSES, relay_room, risk
 from optimize.plan import optimize
 from optimize.records import Plan
+from optimize.search.fresh_seeds import FEW_MISSES, relay_room, risk
 from sim.scenario import load_scenario
 
 PRICED = "model: llama-3.1-8b, tokens_per_s: 50, ttft_sigma: 0.3, usd_per_mtok_input: {0}, usd_per_mtok_output: {0}"

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from optimize.breakeven import break_even
-from optimize.growth import billed_share, load_share, scaled_hosts, scaling
-from optimize.horizon import horizon
+from optimize.finance.break_even import break_even
+from optimize.finance.horizon import horizon
+from optimize.finance.pure_strategies import Strategy, all_api, self_hosted
 from optimize.money.capital import npv_usd
+from optimize.money.quantities import billed_share, load_share, scaled_hosts, scaling
 from optimize.records import Plan
-from optimize.strategies import Strategy, all_api, self_hosted
 from sim.scenario.records import Finance
 from tests.optimize.report import plan_fixture
 

@@ -8,18 +8,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from optimize import verify as module
-from optimize.candidates import candidates
-from optimize.content import content_hash
-from optimize.hour_evidence import HourEvidence, half_width, worth_more
-from optimize.hour_store import hour_key
-from optimize.market import pool_states, slo_rows
+from optimize.market.candidates import candidates
+from optimize.market.pools import pool_states, slo_rows
+from optimize.market.relay_terms import relay_terms
 from optimize.plan import budget_usd, costs_of
-from optimize.plan_hour import HourSample, fleet_of
-from optimize.relay_terms import relay_terms
-from optimize.search import Market, Restriction, Settled, settle
-from optimize.store import CapacityStore
-from optimize.verify import verify
+from optimize.search import verify as module
+from optimize.search.cache import CapacityStore
+from optimize.search.cache_key import content_hash
+from optimize.search.hour_cache import hour_key
+from optimize.search.hour_evidence import HourEvidence, half_width, worth_more
+from optimize.search.loop import Market, Restriction, Settled, settle
+from optimize.search.simulated_hour import HourSample, fleet_of
+from optimize.search.verify import verify
 from sim.catalog.loader import load_catalog
 from sim.scenario import load_scenario
 from sim.scenario.records import ConstantTraffic

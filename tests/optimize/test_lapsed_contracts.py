@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from optimize.comparison import compare_plans
+from optimize.audit.compare_plans import compare_plans
 from optimize.records import Plan
-from optimize.report.bill import bill_of
-from optimize.report.finance import Money, price_rows
-from optimize.report.html import html
-from optimize.report.plan_json import plan_json
-from optimize.report.terminal import render
-from optimize.report.words import headline
+from optimize.report.page.html import html
+from optimize.report.terminal.plan import render
+from optimize.tables.bill import bill_of
+from optimize.tables.finance import Money, price_rows
+from optimize.tables.phrases import headline
+from optimize.tables.plan_json import plan_json
 from sim.catalog.contract import Contract
 from tests.optimize.report import plan_fixture
 

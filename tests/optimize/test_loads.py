@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from optimize.loads import fluid_load_s, saturated_load_s
+from optimize.market.optimistic_load import fluid_load_s, saturated_load_s
 from sim.engine.deployment import PS, StepCost
 
 

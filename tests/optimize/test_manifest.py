@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from optimize.manifest import manifest, read_manifest
+from optimize.audit.manifest import manifest, read_manifest
+from optimize.audit.rerun import Json, differences, rerun
 from optimize.plan import optimize
-from optimize.report.plan_json import plan_json
 from optimize.report.write import write_results
-from optimize.rerun import Json, differences, rerun
+from optimize.tables.plan_json import plan_json
 from sim.errors import InputError
 from sim.scenario import load_scenario
 from sim.scenario.records import Scenario

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from optimize.market import SIZES, PoolState, pool_states, rounded_mix, rounded_size, slo_rows
-from optimize.pool_probe import OperatingPoint
+from optimize.market.operating_point import OperatingPoint
+from optimize.market.pools import SIZES, PoolState, pool_states, rounded_mix, rounded_size, slo_rows
 from optimize.records import PoolOption, ProgramSolution, SloRow
 from sim.scenario.records import ConstantTraffic, Slo
 from sim.traffic import demand as demand_of

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from optimize.plan import optimize
-from optimize.plan_hour import check_playable
+from optimize.search.simulated_hour import check_playable
 from sim.errors import InputError
 from sim.scenario import load_scenario
 from tests.optimize.program.problems import problem

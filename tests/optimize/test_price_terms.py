@@ -9,6 +9,9 @@ import numpy as np
 import pytest
 
 from optimize.explain.hit_flip import at_full_price
+from optimize.finance.reprice import at_prices_of
+from optimize.market.relay_bills import Kept, class_bill, price_notes
+from optimize.market.relay_terms import relay_terms
 from optimize.money import charges as charges_module
 from optimize.money import contracts, hours, metering
 from optimize.money.bill import cost_lines, plan_cost_usd
@@ -17,16 +20,13 @@ from optimize.money.metering import KINDS, Metered, metered_usd, plain_meter, so
 from optimize.money.tokens import LongContext, TokenCount, TokenPrices, token_usd
 from optimize.program.solve import solve
 from optimize.records import ProgramInput, ProgramSolution, RelayTerms
-from optimize.relay_bills import Kept, class_bill, price_notes
-from optimize.relay_terms import relay_terms
-from optimize.reprice import at_prices_of
 from sim.catalog import price_terms
 from sim.catalog.loader import load_catalog
 from sim.catalog.price_terms import LongPrompt, OffPeak
 from sim.catalog.records import Relay
+from sim.requests import Requests
 from sim.scenario.records import Classifier, ConstantTraffic, RequestClass, Scenario, Slo, SyntheticTraffic
 from sim.traffic import demand as demand_of
-from sim.traffic.columns import Requests
 from tests.optimize.program.problems import offer, pool, problem, relay
 from tests.optimize.report import plan_fixture
 from tests.traffic.scenarios import request_class, scenario

@@ -7,9 +7,9 @@ from datetime import date
 
 import pytest
 
-from optimize.price_evidence import Evidence
-from optimize.pricebook import PriceBook, first_day, lapsed_words, month_after, price_book
-from optimize.report.price_table import price_lines, told
+from optimize.money.price_book import PriceBook, first_day, lapsed_words, month_after, price_book
+from optimize.money.price_evidence import Evidence
+from optimize.tables.price_table import price_lines, told
 from sim.catalog.contract import Contract
 from sim.catalog.price_terms import LongPrompt, OffPeak
 from sim.catalog.records import Catalog, Offer, Relay, Source

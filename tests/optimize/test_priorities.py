@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from optimize.engine_limits import priorities_of
-from optimize.whatfleet import simulate_fleet
+from optimize.market.engine_settings import priorities_of
+from optimize.simulate.named_fleet import simulate_fleet
 from sim.scenario import load_scenario
 
 SCENARIO = Path(__file__).parents[2] / "scenarios/two_offers.yaml"

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from optimize.market import slo_rows
-from optimize.pool_probe import OperatingPoint
-from optimize.questions import side_by_side
-from optimize.search import Market, Settled
+from optimize.explain.side_questions import side_by_side
+from optimize.market.operating_point import OperatingPoint
+from optimize.market.pools import slo_rows
+from optimize.search.loop import Market, Settled
 from sim.scenario import load_scenario
 from tests.optimize.test_explain_kinds import plan, pool
 
@@ -35,7 +35,7 @@ def measured(rate_rps: float, market: Market) -> tuple[float, int]:
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_answers_keep_their_order_and_see_nothing_of_each_other(market: Market, jobs: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("optimize.questions.LARGE", 1)
+    monkeypatch.setattr("optimize.explain.side_questions.LARGE", 1)
     said: list[str] = []
     market.jobs, market.tell = jobs, said.append
     answers = side_by_side(market, [partial(measured, rate) for rate in (3.0, 1.0, 2.0)])

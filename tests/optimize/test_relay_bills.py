@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from optimize.relay_bills import Kept, cached_tokens, kept_of
-from optimize.relay_terms import class_sample
-from sim.fleet import simulate
-from sim.fleet_records import Fleet, RelayEndpoint
-from sim.relay_cache import cached_and_written
+from optimize.market.relay_bills import Kept, cached_tokens, kept_of
+from optimize.market.relay_terms import class_sample
+from sim.fleet.records import Fleet, RelayEndpoint
+from sim.fleet.simulate import simulate
+from sim.relay.cache import cached_and_written
 from sim.scenario.records import Scenario, SyntheticTraffic
 from sim.traffic import demand as demand_of
 from sim.traffic import hour

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from optimize.report.simulate import render_simulation, simulation_json
-from optimize.whatfleet import SimulationRun, simulate_fleet
-from sim.fleet_records import RelayEndpoint, Status
+from optimize.report.terminal.simulate import render_simulation, simulation_json
+from optimize.simulate.named_fleet import SimulationRun, simulate_fleet
+from sim.fleet.records import RelayEndpoint, Status
 from sim.scenario import load_scenario
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from optimize import permits, relay_facts
-from optimize.candidates import candidates
-from optimize.permits import policy_reason
+from optimize.market import permits
+from optimize.market.candidates import candidates
+from optimize.market.permits import policy_reason
+from optimize.market.relay_terms import may_serve, relay_terms
+from optimize.money import price_claims as relay_facts
+from optimize.money.price_claims import claim_flags, dated_warnings, horizon, retired
 from optimize.records import Dropped
-from optimize.relay_facts import claim_flags, dated_warnings, horizon, retired
-from optimize.relay_terms import may_serve, relay_terms
-from optimize.whatfleet import parse_fleet
+from optimize.simulate.named_fleet import parse_fleet
 from sim.catalog.loader import load_catalog
 from sim.catalog.records import Relay
 from sim.errors import InputError

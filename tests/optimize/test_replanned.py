@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from optimize import replanned
-from optimize.horizon import Horizon, horizon
+from optimize.finance import monthly_plans as replanned
+from optimize.finance.horizon import Horizon, horizon
+from optimize.finance.monthly_plans import Replanning, held_hosts
+from optimize.finance.resolve_program import Shift
 from optimize.money import cost_lines
 from optimize.records import Plan
-from optimize.replanned import Replanning, held_hosts
-from optimize.resolved import Shift
 from sim.scenario.records import Finance
 from tests.optimize.program.problems import offer, pool, relay
 from tests.optimize.test_breakeven import CALL, HOST, host_or_call, plan_of

@@ -10,29 +10,29 @@ from typing import Any
 import numpy as np
 import pytest
 
-from optimize import quality
-from optimize.candidates import candidates
-from optimize.cascades import cascade_of, classifier_prices
-from optimize.market import slo_rows
+from optimize.explain import answer_quality as quality
+from optimize.explain.answer_quality import quality_of
+from optimize.market.candidates import candidates
+from optimize.market.cascades import cascade_of, classifier_prices
+from optimize.market.operating_point import Probe
+from optimize.market.pools import slo_rows
+from optimize.market.relay_terms import relay_terms
 from optimize.plan import optimize
-from optimize.plan_hour import fleet_of
-from optimize.pool_probe import Probe
-from optimize.quality import quality_of
 from optimize.quality_records import ClassQuality, ModelQuality
-from optimize.rate_search import run_seed
 from optimize.records import Alternative, Plan
-from optimize.relay_terms import relay_terms
-from optimize.report.plan_json import plan_json
-from optimize.report.quality import verdict_words
-from optimize.report.terminal import render
-from optimize.routing import NO_ROUTING, lateness, saves, strongest_only, with_escalations
-from optimize.saved_plan import fleet_from_plan
-from optimize.search import Settled
-from optimize.whatfleet import build_fleet, parse_fleet
-from sim.cascade import first_targets
+from optimize.report.terminal.plan import render
+from optimize.search.loop import Settled
+from optimize.search.rate_search import run_seed
+from optimize.search.routing import NO_ROUTING, lateness, saves, strongest_only, with_escalations
+from optimize.search.simulated_hour import fleet_of
+from optimize.simulate.named_fleet import build_fleet, parse_fleet
+from optimize.simulate.saved_plan import fleet_from_plan
+from optimize.tables.plan_json import plan_json
+from optimize.tables.quality import verdict_words
 from sim.engine.step_cost import step_cost
 from sim.errors import InputError
-from sim.fleet import simulate
+from sim.fleet.cascade import first_targets
+from sim.fleet.simulate import simulate
 from sim.scenario import load_scenario
 from sim.scenario.records import Scenario
 from sim.traffic import demand as demand_of

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from optimize import store as store_module
-from optimize.store import CapacityStore
+from optimize.search import cache as store_module
+from optimize.search.cache import CapacityStore
 
 POINT = {"rate_rps": 3.25, "miss": [0.01, 0.0], "attainment_half_width": 0.001, "requests_simulated": 1000}
 

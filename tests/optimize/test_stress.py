@@ -15,22 +15,22 @@ from typing import Any
 import numpy as np
 import pytest
 
-import optimize.stress
-import sim.lifecycle_draw
-from optimize import stress_cases
-from optimize.hardening import hardening
-from optimize.manifest import plan_bytes
+import optimize.simulate.stress
+import sim.fleet.life.draws
+from optimize.audit.manifest import plan_bytes
 from optimize.plan import optimize as make_plan
-from optimize.plan_hour import HOUR_S, WARMUP_S
 from optimize.records import Plan
-from optimize.report.plan_json import plan_json
-from optimize.report.stress import render_stress, stress_json
-from optimize.store import CapacityStore
-from optimize.stress import recovery_s, stress, stress_saved
-from optimize.stress_cases import BEGIN_PS, END_PS, NOTICE_S, cases
-from optimize.stress_records import Stress, StressRow
-from sim.fleet import simulate
-from sim.fleet_records import Cascade
+from optimize.report.terminal.stress import render_stress, stress_json
+from optimize.search.cache import CapacityStore
+from optimize.search.simulated_hour import HOUR_S, WARMUP_S
+from optimize.simulate import stress_cases
+from optimize.simulate.hardening import hardening
+from optimize.simulate.stress import recovery_s, stress, stress_saved
+from optimize.simulate.stress_cases import BEGIN_PS, END_PS, NOTICE_S, cases
+from optimize.simulate.stress_records import Stress, StressRow
+from optimize.tables.plan_json import plan_json
+from sim.fleet.records import Cascade
+from sim.fleet.simulate import simulate
 from sim.latency import attainment, class_metrics
 from sim.scenario import load_scenario
 from sim.scenario.records import Scenario
@@ -263,6 +263,6 @@ def test_only_a_test_on_the_plans_own_scenario_names_the_plan(plans: dict[bool, 
 
 
 def test_examples_in_docstrings_run() -> None:
-    for module in (optimize.stress, sim.lifecycle_draw):
+    for module in (optimize.simulate.stress, sim.fleet.life.draws):
         outcome = doctest.testmod(module)
         assert outcome.attempted > 0 and outcome.failed == 0

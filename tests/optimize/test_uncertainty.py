@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from optimize.pilot import cheapest_host
+from optimize.explain.pilot_run import cheapest_host
+from optimize.explain.uncertainty import error_at, scaled
 from optimize.plan import optimize
 from optimize.records import Plan
-from optimize.report.terminal import render
-from optimize.report.uncertainty import sentences, uncertainty_json
-from optimize.uncertainty import error_at, scaled
+from optimize.report.terminal.plan import render
+from optimize.tables.uncertainty import sentences, uncertainty_json
 from optimize.uncertainty_records import Band, PoolError, Uncertainty
 from sim.catalog.loader import load_catalog
 from sim.engine.deployment import Deployment

@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from optimize.hour_evidence import HourEvidence, decided, gather
-from optimize.plan_hour import Hour, HourSample, warmup_keep
 from optimize.program.solve import solve
 from optimize.records import ProgramSolution, SloRow
-from optimize.verify import hours_to_simulate, untested, verification
-from sim.fleet_records import Fleet
+from optimize.search.hour_evidence import HourEvidence, decided, gather
+from optimize.search.simulated_hour import Hour, HourSample, warmup_keep
+from optimize.search.verify import hours_to_simulate, untested, verification
+from sim.fleet.records import Fleet
 from tests.optimize.program.problems import offer, pool, problem, relay
 
 HOUR = Hour(0, Fleet((), np.zeros((1, 0))), (), (), 1.0)

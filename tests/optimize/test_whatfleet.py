@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from optimize.whatfleet import parse_fleet
+from optimize.simulate.named_fleet import parse_fleet
 from sim.errors import InputError
 from sim.scenario import load_scenario
 

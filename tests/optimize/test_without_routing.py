@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from optimize.market import slo_rows
-from optimize.routing import with_escalations
+from optimize.market.pools import slo_rows
+from optimize.search.routing import with_escalations
 from sim.scenario import load_scenario
 from sim.traffic import demand
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 import simpy
 
-from sim.clients import Turns
-from sim.fleet_records import Fleet, Pool, Status
-from sim.traffic.columns import Requests
+from sim.fleet.clients import Turns
+from sim.fleet.records import Fleet, Pool, Status
+from sim.requests import Requests
 from tests.oracle.engine import THE_RULES, Replica, Rules, Sequence
 from tests.oracle.prefix_cache import prefixes
 
@@ -163,5 +163,5 @@ class OracleFleet:
 def simulate_plainly(
     fleet: Fleet, requests: Requests, end_ps: int | None = None, rules: Rules = THE_RULES, turns: Turns | None = None
 ) -> OracleLog:
-    """What `sim.fleet.simulate`, or with `turns` `sim.clients.simulate_turns`, must answer for a fleet of pools whose shares are 0 or 1."""
+    """What `sim.fleet.simulate.simulate`, or with `turns` `sim.fleet.clients.simulate_turns`, must answer for a fleet of pools whose shares are 0 or 1."""
     return OracleFleet(fleet, requests, rules, turns).run(end_ps)

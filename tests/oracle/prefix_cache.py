@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from sim.traffic.columns import Requests
+from sim.requests import Requests
 
 
 @dataclass(frozen=True)

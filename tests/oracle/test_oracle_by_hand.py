@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from sim.engine.deployment import EngineLimits
-from sim.fleet import simulate
-from sim.fleet_records import Fleet, Pool, Status
+from sim.fleet.records import Fleet, Pool, Status
+from sim.fleet.simulate import simulate
 from tests.oracle.fleet import OracleLog, simulate_plainly
 from tests.samples import make_cost, make_requests
 

@@ -13,7 +13,7 @@ from sim.errors import InputError
 from sim.probe.ask import Asked, log_and_write
 from sim.probe.call_log import fitted_prices, measured_calls, read_calls
 from sim.probe.fit import fit_latency
-from sim.relay_law import law_quantiles
+from sim.relay.law import law_quantiles
 
 ROOT = Path(__file__).resolve().parents[2]
 SECRET = "sk-secret-9f8e7d6c5b4a"

@@ -8,7 +8,7 @@ import pytest
 from sim.catalog.relay_records import Law
 from sim.probe.fit import fit_latency, fit_law, ks_distance
 from sim.probe.records import OK, THROTTLED, Attempt, Prompt, Reply
-from sim.relay_law import draw, law_quantiles
+from sim.relay.law import draw, law_quantiles
 
 
 @pytest.mark.parametrize(

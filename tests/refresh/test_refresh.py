@@ -15,15 +15,15 @@ from types import ModuleType
 import pytest
 
 import cli
-from optimize.report.refresh import diff_text, refresh_json, refresh_words
+from optimize.report.terminal.refresh import diff_text, refresh_json, refresh_words
 from sim.catalog.loader import read_relays
+from sim.catalog.refresh import compare, litellm_file, mapping
+from sim.catalog.refresh.genai import load
+from sim.catalog.refresh.litellm_file import entry_of
+from sim.catalog.refresh.mapping import load_mapping
+from sim.catalog.refresh.records import Refresh
+from sim.catalog.refresh.refresh import PACKAGES, RELAYS, installed, run
 from sim.errors import InputError
-from sim.refresh import compare, litellm_file, mapping
-from sim.refresh.genai import load
-from sim.refresh.litellm_file import entry_of
-from sim.refresh.mapping import load_mapping
-from sim.refresh.records import Refresh
-from sim.refresh.refresh import PACKAGES, RELAYS, installed, run
 from tests.refresh import fake_package
 
 DAY = date(2026, 11, 30)

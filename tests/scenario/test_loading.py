@@ -10,7 +10,7 @@ import pytest
 
 from sim.catalog.loader import load_catalog
 from sim.scenario import load_scenario, scenario_schema, shapes
-from sim.scenario.measured import read_measured_capacity
+from sim.scenario.read.measured import read_measured_capacity
 from sim.scenario.records import ConstantTraffic, LogTraffic, SyntheticTraffic
 
 from .helpers import GOOD, broken, problems, write

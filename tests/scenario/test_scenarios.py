@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from optimize.report.simulate import render_simulation
-from optimize.whatfleet import simulate_fleet
+from optimize.report.terminal.simulate import render_simulation
+from optimize.simulate.named_fleet import simulate_fleet
 from sim.scenario import load_scenario
 from sim.traffic import demand
 from sim.traffic.readers import read_log

@@ -11,15 +11,15 @@ from sim.catalog.loader import load_catalog
 from sim.errors import InputError
 from sim.scenario import load_scenario
 from sim.scenario.records import LogTraffic, SyntheticTraffic
-from sim.scenario.start import public
-from sim.scenario.start.answers import Answers, amount, check
-from sim.scenario.start.from_log import log_draft
-from sim.scenario.start.from_usage import usage_draft
-from sim.scenario.start.laws import log_law, scaled_law
-from sim.scenario.start.names import known_model, named_model
-from sim.scenario.start.starter import starter
-from sim.scenario.start.text import filled_values, scenario_text
-from sim.scenario.start.write import write_new
+from sim.start import public
+from sim.start.answers import Answers, amount, check
+from sim.start.from_log import log_draft
+from sim.start.from_usage import usage_draft
+from sim.start.laws import log_law, scaled_law
+from sim.start.names import known_model, named_model
+from sim.start.starter import starter
+from sim.start.text import filled_values, scenario_text
+from sim.start.write import write_new
 from sim.traffic import demand
 from sim.traffic.readers import read_log, read_usage
 

@@ -10,14 +10,14 @@ import pytest
 from typer.testing import CliRunner
 
 from cli import app
+from optimize.estimate.new_scenario import NewScenario, new_scenario
+from optimize.estimate.rough_prices import Pricer, price_row
 from optimize.money import relay_request_usd, requests_per_month
-from optimize.start.new import NewScenario, new_scenario
-from optimize.start.pricing import Pricer, price_row
-from optimize.start.words import new_json, render_new
+from optimize.report.terminal.new_scenario import new_json, render_new
 from sim.catalog.loader import load_catalog
 from sim.errors import InputError
 from sim.scenario import load_scenario
-from sim.scenario.start.answers import Answers
+from sim.start.answers import Answers
 from sim.traffic import demand
 from tests.shared_data import shared_data
 

@@ -17,9 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from sim.engine.deployment import PS, EngineLimits
-from sim.fleet_records import Pool
+from sim.fleet.records import Pool
+from sim.requests import Requests
 from sim.streams import stream
-from sim.traffic.columns import Requests
 from tests.samples import make_cost
 
 SEEDS = range(20)

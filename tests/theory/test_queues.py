@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from sim.engine.deployment import PS, EngineLimits
-from sim.fleet import probe, simulate
-from sim.fleet_records import Fleet, Pool, SimulationResult, Status
+from sim.fleet.records import Fleet, Pool, SimulationResult, Status
+from sim.fleet.simulate import probe, simulate
 from tests.samples import make_cost
 from tests.theory.queues import (
     SEEDS,

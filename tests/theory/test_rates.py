@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from sim.engine.deployment import PS, EngineLimits
-from sim.fleet import probe, simulate
-from sim.fleet_records import Fleet, Pool, Status
-from sim.traffic.columns import Requests
+from sim.fleet.records import Fleet, Pool, Status
+from sim.fleet.simulate import probe, simulate
+from sim.requests import Requests
 from tests.samples import make_cost, make_requests
 from tests.theory.queues import SEEDS, assert_mean, geometric, poisson, server_pool
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from sim.requests import Requests
 from sim.traffic import at_rates, demand, hour
-from sim.traffic.columns import Requests
 from sim.traffic.conversations import Pace, lead, pace
 from sim.traffic.lengths import turns_mean
 from tests.traffic.scenarios import chat, request_class, scenario, week

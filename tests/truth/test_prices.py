@@ -9,7 +9,7 @@ from collections import Counter
 import pytest
 from ruamel.yaml import YAML
 
-from optimize.relay_facts import claim_flags, retired
+from optimize.money.price_claims import claim_flags, retired
 from sim.catalog.loader import FOLDER, load_catalog
 from tests.shared_data import shared_data
 

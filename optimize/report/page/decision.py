@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from html import escape
 from typing import Any
 
-from optimize.breakeven import LOW
+from optimize.finance.break_even import LOW
 from optimize.records import Plan
-from optimize.report.bill import cents_of
-from optimize.report.decision_why import no_plan_lines
-from optimize.report.finance import Money, daily_users
 from optimize.report.page.parts import bullets
-from optimize.report.quality import verdict_words
-from optimize.report.words import bounds, count, headline, told_flips
+from optimize.tables.bill import cents_of
+from optimize.tables.decision_why import no_plan_lines
+from optimize.tables.finance import Money, daily_users
+from optimize.tables.phrases import bounds, count, headline, told_flips
+from optimize.tables.quality import verdict_words
 from sim.plural import counted
 
 FLIPS = 3

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from html import escape, unescape
 
-from optimize.report.bill import Bill
-from optimize.report.columns import Column, Table, Value
-from optimize.report.figures import Figure
-from optimize.report.words import count, duration, percent
+from optimize.report.page.figures import Figure
+from optimize.tables.bill import Bill
+from optimize.tables.columns import Column, Table, Value
+from optimize.tables.phrases import count, duration, percent
 
 SHORT = 48  # characters that a cell keeps on one line
 WORD = 14  # characters that paper keeps on one line

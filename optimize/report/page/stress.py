@@ -9,13 +9,13 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from optimize.report.bill import Bill
-from optimize.report.columns import Table
-from optimize.report.drawing import BAD, GOOD, WIDTH_IN, Theme
-from optimize.report.figures import Figure
+from optimize.report.page.drawing import BAD, GOOD, WIDTH_IN, Theme
+from optimize.report.page.figures import Figure
 from optimize.report.page.parts import bullets, details, dim, picture, section, table_html
-from optimize.report.stress import FILE, HARDENING, SCHEMA, STRESS, happened
-from optimize.report.words import percent
+from optimize.report.terminal.stress import FILE, HARDENING, SCHEMA, STRESS, happened
+from optimize.tables.bill import Bill
+from optimize.tables.columns import Table
+from optimize.tables.phrases import percent
 
 Json = Mapping[str, Any]
 TITLE = "Under stress"

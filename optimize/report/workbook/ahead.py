@@ -8,12 +8,12 @@ from typing import Any
 from optimize.money import CLASSIFIER
 from optimize.money.capital import drifted
 from optimize.money.charges import Charge
-from optimize.report.bill import cents_of
-from optimize.report.columns import Table
-from optimize.report.finance import Money
-from optimize.report.finance_columns import MONTHS
 from optimize.report.workbook.lines import CHARGES_SHEET, EXACT
 from optimize.report.workbook.pen import LINE_HEIGHT, Pen, address, place, span
+from optimize.tables.bill import cents_of
+from optimize.tables.columns import Table
+from optimize.tables.finance import Money
+from optimize.tables.finance_columns import MONTHS
 
 CURVES = (  # column, name, colour, width of the line
     (4, "this plan", "#4C8DD6", 2.25),
@@ -106,7 +106,7 @@ def _looked(money: Money, m: int) -> str:
 
 
 def _row(money: Money, m: int) -> tuple[Any, ...]:
-    from optimize.report.finance import month_rows
+    from optimize.tables.finance import month_rows
 
     return month_rows(money)[m]
 

@@ -6,15 +6,15 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from optimize.report import tables
-from optimize.report.columns import Table, Value
-from optimize.report.finance import Money
-from optimize.report.plan_json import lower_bound
-from optimize.report.quality import verdict_words
-from optimize.report.words import headline
+from optimize.finance.unit_costs import unit_costs
 from optimize.report.workbook.lines import CHARGES_SHEET, MONTH
 from optimize.report.workbook.pen import LINE_HEIGHT, Pen, address, place
-from optimize.unitcosts import unit_costs
+from optimize.tables import tables
+from optimize.tables.columns import Table, Value
+from optimize.tables.finance import Money
+from optimize.tables.phrases import headline
+from optimize.tables.plan_json import lower_bound
+from optimize.tables.quality import verdict_words
 
 BILLED, EFFECTIVE, CONTRACTED = 5, 6, 8  # columns of FOCUS that are the charge
 WORDS = 90  # characters on a line of the summary

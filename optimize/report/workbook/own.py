@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from optimize.finance.own_or_rent import OwnOrRent
 from optimize.money.ownership import OwnedMonth
-from optimize.owning import OwnOrRent
-from optimize.report.bill import cents_of
-from optimize.report.finance import Money
 from optimize.report.workbook.lines import CHARGES_SHEET, EXACT
 from optimize.report.workbook.pen import Pen, address, place
+from optimize.tables.bill import cents_of
+from optimize.tables.finance import Money
 
 SHEET = "Own or rent"
 OPEN = (

@@ -10,7 +10,7 @@ from typing import Any
 
 from xlsxwriter.utility import xl_col_to_name
 
-from optimize.report.columns import Column, Table, Value
+from optimize.tables.columns import Column, Table, Value
 
 MONEY, RATE, SHARE = "#,##0.00", "#,##0.0000##", "0.0%"
 WHOLE = "#,##0"

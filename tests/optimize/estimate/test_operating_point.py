@@ -8,12 +8,12 @@ import pytest
 
 from optimize.estimate.operating_point import Load, knee_batch, largest_safe_batch, rates
 from sim.catalog.loader import load_catalog
-from sim.clients import closed_loop, simulate_turns
 from sim.engine.deployment import PS, Deployment
 from sim.engine.memory import kv_blocks
 from sim.engine.step_cost import step_cost
-from sim.fleet_records import Fleet, Pool
-from sim.traffic.columns import Requests
+from sim.fleet.clients import closed_loop, simulate_turns
+from sim.fleet.records import Fleet, Pool
+from sim.requests import Requests
 
 WAVES = 9
 CASES = [  # model, weights, gpu, tensor parallel, prompt, answer

@@ -9,7 +9,7 @@ import numpy as np
 
 from optimize.records import LoadLevel, PoolOption, PoolTerms, ProgramInput, RelayTerms, SloRow
 from sim.catalog.records import Offer, Relay, Source
-from sim.traffic.columns import Demand
+from sim.requests import Demand
 
 SOURCE = Source("made up for a test", "2026-01-01")
 

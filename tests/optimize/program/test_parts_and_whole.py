@@ -11,10 +11,10 @@ from _pytest.mark import ParameterSet
 
 from optimize.program import solve as solve_module
 from optimize.program.answer import solution_of, unserved_requests
-from optimize.program.hours import Effort
+from optimize.program.by_stages.hours import Effort
+from optimize.program.by_stages.stages import at_once
 from optimize.program.routes import penalty_usd, pool_routes
 from optimize.program.solve import solve
-from optimize.program.stages import at_once
 from optimize.records import ProgramInput, SloRow
 from tests.optimize.program.checker import violations
 from tests.optimize.program.problems import offer, pool, problem, relay

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from optimize.program import solve as solve_module
-from optimize.program.build import build
 from optimize.program.fluid import fluid_bound_usd
-from optimize.program.model import View
 from optimize.program.routes import pool_routes, undominated
+from optimize.program.rows.build import build
+from optimize.program.rows.model import View
 from optimize.program.solve import solve
 from optimize.records import ProgramInput, SloRow
 from tests.optimize.program.checker import violations

@@ -10,19 +10,19 @@ import pytest
 
 from benchmarks.program import Size, market
 from optimize.program import solve as solve_module
-from optimize.program.accounts import widened
 from optimize.program.answer import Parts, no_parts, spent_usd
-from optimize.program.bases import neighbours
-from optimize.program.build import build
-from optimize.program.hours import Effort
-from optimize.program.model import View
-from optimize.program.month import Month
-from optimize.program.recombine import Menu, beside_month, cheapest, menu_of
+from optimize.program.by_stages.base_hosts import neighbours
+from optimize.program.by_stages.hour_prices import prices_of
+from optimize.program.by_stages.hours import Effort
+from optimize.program.by_stages.month import Month
+from optimize.program.by_stages.recombine import Menu, beside_month, cheapest, menu_of
+from optimize.program.by_stages.stages import all_slices, shared_bound
 from optimize.program.routes import penalty_usd, pool_routes
-from optimize.program.shares import prices_of
+from optimize.program.rows.accounts import widened
+from optimize.program.rows.build import build
+from optimize.program.rows.model import View
 from optimize.program.solve import solve
 from optimize.program.solver import run
-from optimize.program.stages import all_slices, shared_bound
 from optimize.records import BootTerms, ProgramInput
 from tests.optimize.program.checker import violations
 from tests.optimize.program.problems import offer, pool, problem, relay

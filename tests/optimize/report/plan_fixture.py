@@ -9,7 +9,6 @@ from statistics import NormalDist
 
 import numpy as np
 
-from optimize.latency_ladder import SHARES
 from optimize.records import (
     Alternative,
     CostLine,
@@ -26,10 +25,11 @@ from optimize.records import (
     SloVerdict,
     Verification,
 )
+from optimize.search.latency_ladder import SHARES
 from sim.catalog.records import Catalog, Gpu, Model, Offer, Relay, Source, WeightFormat
 from sim.engine.deployment import Deployment
+from sim.requests import Demand
 from sim.scenario.records import Budget, Policy, RequestClass, Scenario, Slo, SyntheticTraffic, Tokens
-from sim.traffic.columns import Demand
 
 SOURCE = Source("made up for this test", "2026-11-30")
 SLICES = tuple(f"{day} {hour:02d}" for day in ("weekday", "weekend") for hour in range(24))

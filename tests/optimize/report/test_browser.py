@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from optimize.report.html import html
-from optimize.report.stress import stress_json
+from optimize.report.page.html import html
+from optimize.report.terminal.stress import stress_json
 from sim.scenario.records import Finance
 from tests.optimize.report import plan_fixture
 from tests.optimize.report.test_stress_page import stress

@@ -12,10 +12,10 @@ import pytest
 from optimize.explain.records import NoPlan, Why
 from optimize.records import Flip
 from optimize.report import write
-from optimize.report.html import html
+from optimize.report.page.html import html
 from optimize.report.page.style import STYLE
-from optimize.report.words import told_flips
 from optimize.report.write import check_folder, write_results
+from optimize.tables.phrases import told_flips
 from sim.errors import InputError
 from tests.optimize.report import plan_fixture
 

@@ -8,15 +8,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from optimize.hour_evidence import slo_verdict
-from optimize.latency_ladder import SHARES, latency_ladder
 from optimize.records import Plan, SloRow
-from optimize.report.figures import figures
-from optimize.report.finance import Money
-from optimize.report.html import DISTRIBUTIONS, html
-from optimize.report.latency import latency_summary, latency_words
-from optimize.report.plan_json import NEVER_S, plan_json
-from optimize.report.tables import latency_table
+from optimize.report.page.figures import figures
+from optimize.report.page.html import DISTRIBUTIONS, html
+from optimize.report.page.latency import latency_summary, latency_words
+from optimize.search.hour_evidence import slo_verdict
+from optimize.search.latency_ladder import SHARES, latency_ladder
+from optimize.tables.finance import Money
+from optimize.tables.plan_json import NEVER_S, plan_json
+from optimize.tables.tables import latency_table
 from tests.optimize.report import plan_fixture
 
 

@@ -6,9 +6,9 @@ import math
 
 import pytest
 
-from optimize.report.columns import Column, Table
-from optimize.report.drawing import PAPER
-from optimize.report.money_charts import break_even_chart, sensitivity_chart
+from optimize.report.page.drawing import PAPER
+from optimize.report.page.money_charts import break_even_chart, sensitivity_chart
+from optimize.tables.columns import Column, Table
 
 NAMES = ("demand", "users", "requests", "plan", "all_api", "self_hosted", "self_hosted_low", "self_hosted_high")
 

@@ -13,14 +13,14 @@ from typing import Any
 import openpyxl
 import pytest
 
-from optimize.horizon import horizon
+from optimize.finance.horizon import horizon
+from optimize.finance.reprice import at_prices_of
 from optimize.money import cost_lines
 from optimize.money.charges import OTHER, charges
 from optimize.records import Plan
-from optimize.report.bill import bill_of
-from optimize.report.plan_json import plan_json
-from optimize.report.xlsx import xlsx
-from optimize.reprice import at_prices_of
+from optimize.report.workbook.xlsx import xlsx
+from optimize.tables.bill import bill_of
+from optimize.tables.plan_json import plan_json
 from sim.scenario.records import Finance
 from tests.optimize.report import plan_fixture
 
@@ -163,7 +163,7 @@ def test_repricing_explains_every_line() -> None:
 
 
 def test_an_open_figure_that_is_filled_in_enters_the_sum_of_own_hosts(books: dict[str, Any]) -> None:
-    from optimize.owning import own_or_rent
+    from optimize.finance.own_or_rent import own_or_rent
     from sim.scenario.records import Finance
 
     _, _, fresh = books["changed"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from optimize.report.plan_json import plan_json
-from optimize.report.reference import reference
+from optimize.report.terminal.reference import reference
+from optimize.tables.plan_json import plan_json
 from tests.optimize.report import plan_fixture
 
 DOCS = Path(__file__).parents[3] / "docs" / "reference"

@@ -16,13 +16,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from optimize.records import CostLine, Plan
-from optimize.report import columns, grid
-from optimize.report.bill import bill_of, split
-from optimize.report.plan_json import NEVER_S, plan_json
-from optimize.report.tables import all_tables
-from optimize.report.terminal import WIDTH, render
-from optimize.report.words import bounds, headline
+from optimize.report.terminal import grid
+from optimize.report.terminal.plan import WIDTH, render
 from optimize.report.write import write_results
+from optimize.tables import columns
+from optimize.tables.bill import bill_of, split
+from optimize.tables.phrases import bounds, headline
+from optimize.tables.plan_json import NEVER_S, plan_json
+from optimize.tables.tables import all_tables
 from tests.optimize.report import plan_fixture
 from tests.shared_data import shared_data
 

@@ -16,8 +16,8 @@ import openpyxl
 import pytest
 
 from optimize.plan import optimize as make_plan
-from optimize.report.plan_json import plan_json
-from optimize.report.xlsx import xlsx
+from optimize.report.workbook.xlsx import xlsx
+from optimize.tables.plan_json import plan_json
 from sim.scenario import load_scenario
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -8,11 +8,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from optimize.report.simulate import render_simulation, simulation_json
-from optimize.report.terminal import WIDTH
-from optimize.whatfleet import SimulationRun
+from optimize.report.terminal.plan import WIDTH
+from optimize.report.terminal.simulate import render_simulation, simulation_json
+from optimize.simulate.named_fleet import SimulationRun
 from sim.engine.deployment import PS, EngineLimits, StepCost
-from sim.fleet_records import Fleet, Pool, RelayEndpoint, RequestLog, SimulationResult, Status, TargetStats
+from sim.fleet.records import Fleet, Pool, RelayEndpoint, RequestLog, SimulationResult, Status, TargetStats
 from tests.optimize.report import plan_fixture
 
 HOUR_PS = 3600 * PS

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from optimize.report.figures import Figure
-from optimize.report.html import html
+from optimize.report.page.figures import Figure
+from optimize.report.page.html import html
 from optimize.report.page.stress import BEGIN, END, TITLE, stress_figure, table_of, with_stress
-from optimize.report.stress import stress_json, stress_table
 from optimize.report.stress_write import write_stress
+from optimize.report.terminal.stress import stress_json, stress_table
 from optimize.report.write import write_results
-from optimize.stress_records import Attained, Hardening, Stress, StressRow
+from optimize.simulate.stress_records import Attained, Hardening, Stress, StressRow
 from tests.optimize.report import plan_fixture
 from tests.optimize.report.test_html import Balance
 

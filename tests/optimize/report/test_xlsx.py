@@ -10,8 +10,8 @@ from typing import Any
 import openpyxl
 import pytest
 
-from optimize.report.plan_json import plan_json
-from optimize.report.xlsx import xlsx
+from optimize.report.workbook.xlsx import xlsx
+from optimize.tables.plan_json import plan_json
 from tests.optimize.report import plan_fixture
 
 

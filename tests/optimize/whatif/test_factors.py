@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from optimize.uncertainty import scaled as scaled_cost
+from optimize.explain.uncertainty import scaled as scaled_cost
 from optimize.whatif.factors import FACTORS, scaled, slower_law, with_factors
 from sim.catalog.relay_records import Law
 from sim.engine.deployment import Deployment, EngineLimits
 from sim.engine.step_cost import step_cost
-from sim.relay_law import law_quantiles
+from sim.relay.law import law_quantiles
 from sim.scenario import load_scenario
 from sim.scenario.records import Scenario, Tokens
 from sim.traffic import demand

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from optimize.store import default_folder
+from optimize.search.cache import default_folder
 from optimize.whatif.cluster import connect
 
 ROOT = Path(__file__).resolve().parents[3]

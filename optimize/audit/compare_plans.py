@@ -1,0 +1,180 @@
+"""Saved plans side by side, and a plan against an invoice: the same bill model from plan.json and from a provider's export."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from optimize.audit.bill_bridge import BillModel, Step, Target, bridge
+from optimize.simulate.saved_plan import read_plan
+from sim.errors import InputError
+
+Json = dict[str, Any]
+MTOK = 1e6
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """`bills` in the order given, `rows` (name, value per bill), and the bridge from the first to each other one."""
+
+    currency: str
+    bills: tuple[BillModel, ...]
+    rows: tuple[tuple[str, tuple[float | str | None, ...]], ...]
+    bridges: tuple[tuple[Step, ...], ...]
+    notes: tuple[str, ...]
+
+    def as_json(self) -> Json:
+        return {
+            "schema": "servemix.comparison/1",
+            "currency": self.currency,
+            "bills": [bill.name for bill in self.bills],
+            "rows": [{"name": name, "values": list(values)} for name, values in self.rows],
+            "bridges": [
+                {
+                    "from": self.bills[0].name,
+                    "to": bill.name,
+                    "before": self.bills[0].total,
+                    "after": bill.total,
+                    "steps": [{"name": step.name, "amount": step.amount, "meaning": step.meaning} for step in steps],
+                }
+                for bill, steps in zip(self.bills[1:], self.bridges, strict=True)
+            ],
+            "notes": list(self.notes),
+        }
+
+
+def plan_file(path: Path) -> Path:
+    """The plan.json that a path means: itself, or the one in a results folder; InputError for a scenario, which has no plan yet."""
+    if path.suffix in (".yaml", ".yml"):
+        raise InputError(f"{path}: is a scenario; make its plan with `optimize {path} --out DIR`, then compare DIR")
+    return path / "plan.json" if path.is_dir() else path
+
+
+def compare_plans(paths: list[Path]) -> Comparison:
+    """Two plans or more, side by side; the bridge goes from the first to each other one. InputError unless all have one currency."""
+    if len(paths) < 2:
+        raise InputError("compare: needs two plans or more, or one plan and --actual FILE; name plan.json files or results folders")
+    plans = [whole_plan(path) for path in paths]
+    currency = same_currency([(str(path), plan["cost"]["currency"]) for path, plan in zip(paths, plans, strict=True)])
+    bills = tuple(bill_of_plan(plan, name, path) for plan, name, path in zip(plans, names_of(paths, plans), paths, strict=True))
+    notes = [
+        f"{bill.name}: made before charges were saved; prices are means of each line"
+        for bill, p in zip(bills, plans, strict=True)
+        if "charges" not in p
+    ]
+    notes += [f"{bill.name}: {words}" for bill, p in zip(bills, plans, strict=True) for words in lapsed_contracts(p)]
+    return Comparison(currency, bills, side_by_side(plans, bills), tuple(bridge(bills[0], bill) for bill in bills[1:]), tuple(notes))
+
+
+def lapsed_contracts(plan: Json) -> list[str]:
+    """A sentence per contract behind a price of a saved plan that did not hold on its first day; none for plans saved without states."""
+    rows = [each for each in plan.get("finance", {}).get("contracts") or () if each.get("bought") and each.get("state")]
+    said = "{} is priced by the contract {}, which {}: that is no price"
+    return [said.format(row.get("name"), row.get("document"), str(row["state"]).replace(" ", " on ")) for row in rows]
+
+
+def whole_plan(path: Path) -> Json:
+    """The plan that `path` means, with every part that a comparison reads; InputError that names the part where one is missing."""
+    plan = read_plan(plan_file(path))
+    try:
+        side_by_side([plan], (bill_of_plan(plan, "", path),))
+        [plan["cost"]["currency"], *((each["relay"], each["model"]) for each in plan["relays"]), *(each["offer"] for each in plan["fleet"])]
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise not_whole(path, error) from None
+    return plan
+
+
+def not_whole(path: Path, error: Exception) -> InputError:
+    """What to do about a file that calls itself a plan and lacks what a plan has."""
+    return InputError(f"{plan_file(path)}: is not a whole plan ({error!r}); make it again with `optimize --out DIR`")
+
+
+def same_currency(given: list[tuple[str, str]]) -> str:
+    """The one currency of all; InputError that names those that differ."""
+    first = given[0][1]
+    odd = [f"{name} is in {currency}" for name, currency in given if currency != first]
+    if odd:
+        raise InputError(f"compare: {given[0][0]} is in {first}, but {'; '.join(odd)}: make them with the same budget.currency")
+    return first
+
+
+def names_of(paths: list[Path], plans: list[Json]) -> list[str]:
+    """Short names that differ: the scenarios', else the paths."""
+    names = [str(plan.get("scenario")) for plan in plans]
+    return names if len(set(names)) == len(names) else [path.as_posix().removesuffix("/plan.json") for path in paths]
+
+
+def bill_of_plan(plan: Json, name: str, path: Path) -> BillModel:
+    """The bill model of a saved plan, in its currency; InputError where the file lacks what a plan has."""
+    try:
+        requests = float(sum(each["requests_per_month"] for each in plan["classes"]))
+        targets = _targets(plan, max(requests, 1e-9))
+        total = float(plan["cost"]["per_month"])
+    except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError) as error:
+        raise not_whole(path, error) from None
+    model = BillModel(name, requests, targets, 0.0, total)
+    return BillModel(name, requests, targets, total - model.modelled(), total)
+
+
+def _targets(plan: Json, requests: float) -> dict[str, Target]:
+    """One target per line of the bill that serves requests; its units per request and their prices."""
+    served = _served(plan)
+    rate = float(plan.get("finance", {}).get("usd_per_unit", 1.0))
+    rows: dict[str, dict[str, tuple[float, float]]] = {}
+    for charge in plan.get("charges") or _old_charges(plan):
+        if charge["line"] in served and charge["unit"] != "month":
+            rows.setdefault(charge["line"], {})[charge["item"]] = (float(charge["quantity"]), float(charge["usd_per_unit"]) / rate)
+    answer = {}
+    for line, items in rows.items():
+        if served[line] > 0:
+            units = {item: quantity / served[line] for item, (quantity, _) in items.items()}
+            prices = {item: price for item, (_, price) in items.items()}
+            answer[line] = Target(served[line] / requests, units, prices, hosts="host-hour" in items)
+    return answer
+
+
+def _served(plan: Json) -> dict[str, float]:
+    """Requests of a month by pool or relay."""
+    served: dict[str, float] = {}
+    for each in plan["classes"]:
+        for target, share in each["served_by"].items():
+            served[target] = served.get(target, 0.0) + float(share or 0.0) * float(each["requests_per_month"])
+    return served
+
+
+def _old_charges(plan: Json) -> list[Json]:
+    """Charges of a plan that saved none: host-hours, and all tokens of a relay at their mean price."""
+    found = []
+    for pool in plan["fleet"]:
+        hours = sum(n * hour["weight_h"] for n, hour in zip(pool["billed_hosts_by_hour"], plan["hours"], strict=True))
+        price = pool["cost_per_month"] / hours if hours else 0.0
+        found.append({"line": pool["pool"], "item": "host-hour", "quantity": hours, "unit": "h", "usd_per_unit": price})
+    for relay in plan["relays"]:
+        tokens = (relay["tokens_per_month"]["input"] + relay["tokens_per_month"]["output"]) / MTOK
+        price = relay["cost_per_month"] / tokens if tokens else 0.0
+        found.append({"line": relay["relay"], "item": "all tokens", "quantity": tokens, "unit": "million tokens", "usd_per_unit": price})
+    return found
+
+
+def side_by_side(plans: list[Json], bills: tuple[BillModel, ...]) -> tuple[tuple[str, tuple[float | str | None, ...]], ...]:
+    """What people ask first, a row per question; then every line of any bill."""
+    rows: list[tuple[str, tuple[float | str | None, ...]]] = [
+        ("status", tuple(plan["status"] for plan in plans)),
+        ("cost a month", tuple(bill.total for bill in bills)),
+        ("lower bound a month", tuple(plan["cost"]["lower_bound_per_month"] for plan in plans)),
+        ("requests a month", tuple(bill.requests for bill in bills)),
+        ("cost of 1,000 requests", tuple(bill.total / bill.requests * 1000 if bill.requests else None for bill in bills)),
+        ("part of requests at relays", tuple(relay_share(bill) for bill in bills)),
+        ("most replicas", tuple(sum(pool["replicas"]["peak"] for pool in plan["fleet"]) for plan in plans)),
+    ]
+    lines = [{line["name"]: line["per_month"] for line in plan["cost"]["lines"]} for plan in plans]
+    names = dict.fromkeys(name for each in lines for name in each)
+    return (*rows, *((f"line: {name}", tuple(each.get(name) for each in lines)) for name in names))
+
+
+def relay_share(bill: BillModel) -> float:
+    """Part of the requests that go to relays."""
+    return sum(target.share for target in bill.targets.values() if not target.hosts)

@@ -1,0 +1,138 @@
+"""The same question under restrictions, so that the reader sees what the mix saves."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from optimize.explain.binding import relay_need
+from optimize.market.pools import known_all
+from optimize.records import Alternative, RelayTerms
+from optimize.search.loop import Market, Restriction, Settled, settle
+
+NO_BUDGET = math.inf
+ROUNDS = 8
+
+
+def relay_only_classes(market: Market) -> set[int]:
+    """Classes that no pool can serve."""
+    served = {c for state in market.states for c in state.option.classes if math.isfinite(state.terms().levels[0].load[c])}
+    return set(range(len(market.slos and market.scenario.request_classes))) - served
+
+
+def pool_only_classes(market: Market) -> set[int]:
+    """Classes that no relay may serve."""
+    return {c for c in range(len(market.scenario.request_classes)) if not any(r.eligible[c] for r in market.relays)}
+
+
+def limited(classes: set[int]) -> Callable[[RelayTerms], RelayTerms | None]:
+    """A filter that leaves a relay only the classes given."""
+
+    def keep(terms: RelayTerms) -> RelayTerms | None:
+        mask = np.array([bool(e) and c in classes for c, e in enumerate(terms.eligible)])
+        return replace(terms, eligible=mask) if mask.any() else None
+
+    return keep
+
+
+def restrictions(market: Market) -> list[Restriction]:
+    """All relay, all self-hosted, each single GPU type, the cheapest relay alone, and limits as they stand today."""
+    own, remote = pool_only_classes(market), relay_only_classes(market)
+    answer = [
+        Restriction(
+            "relays wherever allowed", keep_pool=lambda s: set(s.option.classes) <= own, budget_usd=NO_BUDGET, gap=0.01, rough=True
+        ),
+        Restriction("own GPUs wherever possible", keep_relay=limited(remote), budget_usd=NO_BUDGET, gap=0.01, rough=True),
+    ]
+    for gpu in sorted({s.option.offer.gpu for s in market.states}):
+        answer.append(
+            Restriction(
+                f"own {gpu} only",
+                keep_pool=lambda s, gpu=gpu: s.option.offer.gpu == gpu,  # type: ignore[misc]
+                keep_relay=limited(remote),
+                budget_usd=NO_BUDGET,
+                gap=0.01,
+                rough=True,
+            )
+        )
+    if market.relays:
+        cheapest = cheapest_relay(market)
+        answer.append(
+            Restriction(
+                f"one relay: {cheapest}",
+                keep_pool=lambda s: set(s.option.classes) <= own,
+                keep_relay=lambda r: r if r.relay.id == cheapest else limited(classes_without(market, cheapest))(r),
+                budget_usd=NO_BUDGET,
+                gap=0.01,
+                rough=True,
+            )
+        )
+    if any(not r.hard_limits for r in market.relays):
+        answer.append(
+            Restriction(
+                "relay limits as they stand today",
+                keep_relay=lambda r: replace(r, hard_limits=True),
+                budget_usd=NO_BUDGET,
+                gap=0.01,
+                rough=True,
+            )
+        )
+    return answer
+
+
+def cheapest_relay(market: Market) -> str:
+    """The relay that may serve the most volume, the cheapest of those."""
+    volume = market.demand.mean_rps @ market.demand.weight_h
+
+    def rank(terms: RelayTerms) -> tuple[float, float]:
+        served = float(volume[terms.eligible].sum())
+        return -served, float((volume[terms.eligible] * terms.usd_per_request[terms.eligible]).sum())
+
+    return min(market.relays, key=rank).relay.id
+
+
+def classes_without(market: Market, name: str) -> set[int]:
+    """Classes that the relay `name` may not serve (others must)."""
+    for terms in market.relays:
+        if terms.relay.id == name:
+            return {c for c, eligible in enumerate(terms.eligible) if not eligible}
+    return set()
+
+
+def unserved_note(market: Market, settled: Settled) -> str:
+    """Which classes miss what share, in words."""
+    demand, left = settled.problem.demand, settled.solution.unserved
+    parts = []
+    for c, request_class in enumerate(market.scenario.request_classes):
+        share = float((left[c] @ demand.weight_h) / max(demand.mean_rps[c] @ demand.weight_h, 1e-300))
+        if share > 1e-6:
+            parts.append(f"{request_class.name} unserved {share:.1%}")
+    return "; ".join(parts)
+
+
+def caveats(settled: Settled) -> str:
+    """What a reader must know of this row: unmeasured pools, and account limits that would have to be raised; else empty."""
+    words = [] if known_all(settled.problem, settled.solution) else ["an estimate: not every pool was measured"]
+    for a, terms in enumerate(settled.problem.relays):
+        rpm, tpm = relay_need(settled.problem, settled.solution, a)
+        needs = [
+            f"{need:,.0f} {unit} of {limit:,.0f}"
+            for need, limit, unit in ((rpm, terms.relay.rpm, "RPM"), (tpm, terms.relay.tpm, "TPM"))
+            if limit and need > limit * (1 + 1e-9)
+        ]
+        if needs:
+            words.append(f"{terms.relay.id} needs {' and '.join(needs)}")
+    return "; ".join(words)
+
+
+def alternative(restriction: Restriction, market: Market) -> Alternative:
+    """One restricted plan: measured like the main one, not re-simulated; its budget is ignored, its cost is what it would take."""
+    market.tell(f"alternative: {restriction.name}")
+    settled = settle(market, restriction, ROUNDS)
+    cost = settled.solution.cost_usd
+    if settled.unserved:
+        return Alternative(restriction.name, "infeasible", None, unserved_note(market, settled))
+    return Alternative(restriction.name, "over_budget" if cost > market.budget_usd else "within_budget", cost, caveats(settled))

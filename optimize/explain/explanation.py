@@ -1,0 +1,110 @@
+"""What surrounds a plan: alternatives, flips, demand band, uncertainty, reasons, and what less money would serve."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from optimize.explain.alternatives import alternative, restrictions
+from optimize.explain.cost_gap import gap_of, margin_usd
+from optimize.explain.demand_band import band_ends, cost_at, today
+from optimize.explain.flips import flip_gpus, gpu_price_flip, limit_flips
+from optimize.explain.frontier import PARTS, served_for
+from optimize.explain.hit_flip import hit_flip
+from optimize.explain.near_optimal import groups, least, near
+from optimize.explain.records import FrontierPoint, Why
+from optimize.explain.side_questions import side_by_side
+from optimize.explain.uncertainty import uncertainty
+from optimize.explain.volume_flip import volume_flips
+from optimize.explain.why import known_and_least, why
+from optimize.records import Alternative, CostLine, Flip, GapParts
+from optimize.search.loop import Market, Settled
+from optimize.search.routing import routing_alternative
+from optimize.uncertainty_records import Uncertainty
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """Parts of a `Plan`, by their names there; `routed` are its alternatives without routing."""
+
+    routed: tuple[Alternative, ...]
+    alternatives: tuple[Alternative, ...]
+    flips: tuple[Flip, ...]
+    demand_band: tuple[tuple[float, float], ...]
+    uncertainty: Uncertainty
+    gap_parts: GapParts | None
+    why: Why
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Questions by what their answers are for."""
+
+    by_name: dict[str, list[Callable[[Market], Any]]]
+
+    def answers(self, market: Market) -> dict[str, list[Any]]:
+        """All of them answered side by side, dearest kinds of question first, by the same names."""
+        flat = side_by_side(market, [question for each in self.by_name.values() for question in each])
+        answers = iter(flat)
+        return {name: [next(answers) for _ in each] for name, each in self.by_name.items()}
+
+
+def surroundings(market: Market, settled: Settled, status: str, lines: tuple[CostLine, ...], full: bool) -> Surroundings:
+    """All of it for one plan, in two rounds: the second asks among the pools that the first one measured."""
+    planned = status in ("met", "missed")
+    ends = band_ends(market.scenario) if planned else None
+    first = Asked(
+        {
+            "uncertainty": [partial(uncertainty, settled, status == "met")],
+            "parts": [partial(gap_of, settled)] if planned else [],
+            "why": [partial(why, settled, status, lines, full)],
+            "alternatives": [partial(alternative, each) for each in restrictions(market)],
+            "routed": [routing_alternative],
+            "prices": [partial(gpu_price_flip, gpu) for gpu in flip_gpus(settled, market)] if planned else [],
+            "band": [partial(cost_at, end) for end in ends or ()],
+            "hits": [partial(hit_flip, settled)] if planned and full else [],
+        }
+    ).answers(market)
+    (reasons,) = first["why"]
+    known, cost_usd = known_and_least(market, settled, reasons.no_plan)
+    near_groups = groups(market, settled) if planned else []
+    second = Asked(
+        {
+            "frontier": [partial(_served_for, part, known, cost_usd) for part in PARTS if cost_usd is not None],
+            "kinds": [partial(near, group, settled.solution.cost_usd) for group in near_groups],
+            "volume": [partial(volume_flips, settled)] if planned else [],
+        }
+    ).answers(market)
+    (routed,) = first["routed"]
+    parts = first["parts"][0] if planned else None
+    margin = margin_usd(settled, parts, market.scenario.policy.safety) if status == "met" else None
+    close = least(market, settled, list(zip(near_groups, second["kinds"], strict=True)), full)
+    flips = [*limit_flips(market, settled), *first["prices"], *(flip for each in second["volume"] for flip in each), *first["hits"]]
+    return Surroundings(
+        routed=routed,
+        alternatives=(*routed, *first["alternatives"], *close),
+        flips=tuple(flip for flip in (flips if planned else ()) if flip is not None),
+        demand_band=_band(market, settled, ends, first["band"]),
+        uncertainty=replace(first["uncertainty"][0], safety_usd=margin),
+        gap_parts=parts,
+        why=replace(reasons, frontier=_frontier(second["frontier"], cost_usd)),
+    )
+
+
+def _served_for(part: float, known: Any, cost_usd: float, market: Market) -> FrontierPoint:
+    market.tell(f"what {part:.0%} of the money would serve")
+    return served_for(part, known, cost_usd)
+
+
+def _frontier(points: list[FrontierPoint], cost_usd: float | None) -> tuple[FrontierPoint, ...]:
+    """The last point is all of the requests for all of the money."""
+    return () if cost_usd is None else (*points, FrontierPoint(cost_usd, 1.0))
+
+
+def _band(market: Market, settled: Settled, ends: tuple[float, float] | None, costs_usd: list[float]) -> tuple[tuple[float, float], ...]:
+    if ends is None:
+        return ()
+    low, high = zip(ends, costs_usd, strict=True)
+    return (low, (today(market.scenario), settled.solution.cost_usd), high)

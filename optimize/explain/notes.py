@@ -1,0 +1,110 @@
+"""What is said beside a plan: what was taken for granted, how far the simulator was off, what to watch."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from optimize.money.price_claims import claim_flags, dated_warnings
+from optimize.records import SloVerdict
+from optimize.search.fresh_seeds import HOLD_OUT_SEEDS
+from optimize.search.hour_evidence import HourEvidence
+from optimize.search.loop import Market, Settled
+from optimize.search.verify import verification
+from sim.catalog.records import Catalog
+from sim.plural import counted
+from sim.scenario.records import LogTraffic, Scenario
+
+ASSUMPTIONS = (
+    "Arrivals are Poisson within each minute, minute volumes vary with the scenario's coefficient, hours repeat every week.",
+    "Pool capacity is measured at the class mix that the plan sends, on pools of up to 8 replicas; larger pools carry no less per replica.",
+    "Relay latency is stationary: no congestion beyond account limits, no outage.",
+    "Token counts do not depend on the model that answers, beyond the factors that the scenario writes.",
+    "Own GPUs find in their prefix cache what routing, memory and think times leave there; relays bill cached prefixes at their price.",
+)
+
+
+def hours_left_out(settled: Settled) -> list[str]:
+    """For each class with unserved demand: the slices in which it is left out."""
+    demand, left = settled.problem.demand, settled.solution.unserved
+    words = []
+    for c, name in enumerate(settled.problem.class_names):
+        where = [demand.slices[t] for t in np.flatnonzero(left[c] > 1e-6 * np.maximum(demand.mean_rps[c], 1e-12))]
+        if where:
+            words.append(f"{name} misses in {counted(len(where), 'hour')}: {', '.join(where[:6])}{' ...' if len(where) > 6 else ''}")
+    return words
+
+
+def in_currency(usd: float, scenario: Scenario) -> str:
+    """An amount in the currency of the budget, without cents: "$300", "276 EUR"."""
+    currency = scenario.budget.currency
+    amount = usd / scenario.catalog.fx_usd.get(currency, 1.0)
+    return f"${amount:,.0f}" if currency == "USD" else f"{amount:,.0f} {currency}"
+
+
+def effort(market: Market, evidence: list[HourEvidence]) -> str:
+    """What was simulated for the plan, and how closely attainments are known: half of the widest 95 % interval."""
+    room = f"attainment +/- {100 * market.half_width:.2f} points"
+    known = f"{counted(market.measured, 'pool')} measured on {market.requests_simulated:,} requests, {room}"
+    if not evidence:
+        return f"{known}; nothing simulated in verification"
+    widest = max((half_width(v) for v in verification(evidence, HOLD_OUT_SEEDS).verdicts), default=0.0)
+    requests = sum(e.requests for e in evidence)
+    return f"{known}; the plan verified on {requests:,} requests, attainment +/- {100 * widest:.2f} points"
+
+
+def half_width(verdict: SloVerdict) -> float:
+    """Half of the 95 % interval of its attainment."""
+    low, high = verdict.attainment_ci95
+    return (high - low) / 2
+
+
+def log_notes(scenario: Scenario) -> list[str]:
+    """What was read of a request log, and what a replay of it cannot show."""
+    if not isinstance(scenario.traffic, LogTraffic):
+        return []
+    from sim.traffic.readers import read_log
+
+    read = read_log(scenario.traffic.log)
+    caveat = "a log replays the hours that it holds: seeds vary relays and routing, not the arrivals"
+    return [read.summary(), *read.notes, caveat]
+
+
+def relay_warnings(settled: Settled, catalog: Catalog) -> list[str]:
+    """Used relays whose model retires or whose price will change, and claims with what they contradict."""
+    words = []
+    for a, terms in enumerate(settled.problem.relays):
+        if not settled.solution.relay_flow[a].any():
+            continue
+        relay = terms.relay
+        words += dated_warnings(relay, catalog)
+        if relay.grade == "claimed":
+            words.append(f"{relay.id}: its price is a claim that nobody has confirmed")
+            words += [f"{relay.id}: {flag}" for flag in claim_flags(relay, catalog)]
+    return words
+
+
+def error_notes(settled: Settled) -> list[str]:
+    """For each calibrated kind of replica in the plan: how far the simulator was off on measurements it had not seen."""
+    notes = []
+    for p, state in enumerate(settled.pools):
+        deployment, cost = state.option.deployment, state.cost
+        if deployment is None or cost is None or not cost.calibrated or not settled.solution.hosts[p].any():
+            continue
+        parts = [
+            f"{label} {cost.error[f'{key}_median']:.0%} median, {cost.error[f'{key}_p90']:.0%} at the 90th percentile"
+            for key, label in (("throughput", "throughput"), ("tpot", "TPOT"), ("ttft", "TTFT"))
+            if f"{key}_median" in cost.error
+        ]
+        if parts:
+            kind = f"{deployment.weights.id} on {deployment.gpu.id}"
+            notes.append(f"Simulator error for {kind}, held out, over all loads: {'; '.join(parts)}. The verdict does not contain it.")
+    return list(dict.fromkeys(notes))
+
+
+def calibration_warnings(settled: Settled) -> list[str]:
+    """Pools in the plan whose step cost was not fitted to measurements."""
+    words = []
+    for p, state in enumerate(settled.pools):
+        if settled.solution.hosts[p].any() and state.cost is not None and not state.cost.calibrated:
+            words.append(f"{state.option.id}: step cost from data sheets, not calibrated on measurements")
+    return words

@@ -1,0 +1,189 @@
+"""Variables of the program over some of its hours, and the sheet that the constraint families fill."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+import pulp
+
+from optimize.money import HOUR_S
+from optimize.money.contracts import hour_factor
+from optimize.program.routes import PoolRoute
+from optimize.program.rows.sheet import Column, Sheet
+from optimize.program.rows.sheet import Pair as Pair
+from optimize.records import ProgramInput
+
+
+@dataclass(frozen=True)
+class View:
+    """Which part of the program is written down.
+
+    slices       hours in it
+    whole        elastic hosts are whole numbers (False: the relaxation in which they are divisible)
+    base         pool -> (least, most) hosts of an offer that cannot follow the hour; pools that lack are bounded by demand alone
+    base_usd     pool -> monthly USD per such host where it is not the full price (hours that share its price)
+    budget_usd   limit on the cost of these hours, None for no limit
+    penalty_usd  per unserved request, None: everything must be served
+    month        the rows that join hours are written: starts of hosts, payments of accounts
+    closed       relays that may not be called;  units  relay -> provisioned units at hand
+    unit_usd     relay -> USD per unit, tier_usd  relay -> USD for its tier: choices that hours share the price of
+    on_usd       pool -> USD on running at all, base pools: likewise
+    host_usd     (pool, slice) -> USD per host, call_usd  relay -> share of its prices: added to the objective only, in place of rows
+    allotment    account -> USD that these hours may pay it
+    before       pool -> hosts in the hour before, where known: those beyond them start
+    """
+
+    slices: tuple[int, ...]
+    whole: bool = True
+    base: dict[int, tuple[int, int]] = field(default_factory=dict)
+    base_usd: dict[int, float] = field(default_factory=dict)
+    budget_usd: float | None = None
+    penalty_usd: float | None = None
+    month: bool = False
+    closed: frozenset[int] = frozenset()
+    units: dict[int, int] = field(default_factory=dict)
+    unit_usd: dict[int, float] = field(default_factory=dict)
+    on_usd: dict[int, float] = field(default_factory=dict)
+    tier_usd: dict[int, float] = field(default_factory=dict)
+    host_usd: dict[tuple[int, int], float] = field(default_factory=dict)
+    call_usd: dict[int, float] = field(default_factory=dict)
+    allotment: dict[int, float] = field(default_factory=dict)
+    before: dict[int, int] | None = None
+
+
+@dataclass
+class Model:
+    """The sheet and its columns by what they mean.
+
+    hosts     (pool, slice) -> hosts, elastic pools;  base pool -> hosts in every hour, all other pools
+    on        (pool, slice) or (pool, -1) for a base pool -> runs at all; only for pools whose running has a price
+    flow      (pool, level, class, slice) -> share of the class's demand in that hour
+    calls     (relay, class, slice), unserved (class, slice): likewise
+    units     relay -> provisioned units, any_units relay -> whether there are any;  tier  relay -> bought;  topup account -> USD
+    starts    (pool, slice) -> hosts that start
+    money     terms of the monthly cost in USD;  extra, penalty  further terms of the objective
+    calls_usd  terms of `money` for calls, by key
+    """
+
+    problem: ProgramInput
+    view: View
+    routes: tuple[PoolRoute, ...]
+    prob: Sheet
+    hosts: dict[tuple[int, int], Column] = field(default_factory=dict)
+    base: dict[int, Column] = field(default_factory=dict)
+    on: dict[tuple[int, int], Column] = field(default_factory=dict)
+    flow: dict[tuple[int, int, int, int], Column] = field(default_factory=dict)
+    calls: dict[tuple[int, int, int], Column] = field(default_factory=dict)
+    unserved: dict[tuple[int, int], Column] = field(default_factory=dict)
+    units: dict[int, Column] = field(default_factory=dict)
+    any_units: dict[int, Column] = field(default_factory=dict)
+    tier: dict[int, Column] = field(default_factory=dict)
+    topup: dict[int, Column] = field(default_factory=dict)
+    starts: dict[tuple[int, int], Column] = field(default_factory=dict)
+    money: list[Pair] = field(default_factory=list)
+    extra: list[Pair] = field(default_factory=list)
+    penalty: list[Pair] = field(default_factory=list)
+    calls_usd: list[tuple[tuple[int, int, int], Column, float]] = field(default_factory=list)
+
+    def add(self, name: str, terms: Iterable[Pair], sense: int, rhs: float) -> None:
+        """Adds one row; an empty row is left out."""
+        listed = list(terms)
+        if listed:
+            self.prob.add_row(name, listed, sense, rhs)
+
+    def hosts_of(self, route: PoolRoute, t: int) -> Column | None:
+        """The variable that counts the hosts of a pool in slice `t`; None where it cannot run."""
+        return self.hosts.get((route.index, t)) if route.elastic else self.base.get(route.index)
+
+    def on_of(self, route: PoolRoute, t: int) -> Column | None:
+        """The variable that says whether a pool runs in slice `t`."""
+        return self.on.get((route.index, t if route.elastic else -1))
+
+
+def variables(problem: ProgramInput, view: View, routes: tuple[PoolRoute, ...]) -> Model:
+    """An empty problem with the variables of hosts and flows in the view, bounds from peak demand.
+
+    Flows are shares of a class's demand in an hour, so that their bounds and the solver's tolerances mean the same at every rate.
+    """
+    model = Model(problem, view, routes, Sheet("servemix"))
+    for route in routes:
+        _hosts(model, route)
+        _flows(model, route)
+    _calls(model)
+    if view.penalty_usd is not None:
+        _unserved(model)
+    return model
+
+
+def add_variable(model: Model, name: str, low: float, most: float, integer: bool) -> Column:
+    return model.prob.add_variable(name, low, most, pulp.LpInteger if integer else pulp.LpContinuous)
+
+
+def _hosts(model: Model, route: PoolRoute) -> None:
+    p, weight_h, view = route.index, model.problem.demand.weight_h, model.view
+    if not route.elastic:
+        least, most = view.base.get(p, (0, int(route.most.max())))
+        if most <= 0:
+            return
+        variable = add_variable(model, f"base_{p}", least, most, True)
+        usd = view.base_usd.get(p, route.usd_per_hour * float(weight_h.sum()))
+        model.base[p] = variable
+        model.money.append((variable, usd))
+        if route.switched:
+            model.on[p, -1] = add_variable(model, f"on_{p}", int(least > 0), 1, True)
+            if p in view.on_usd:
+                model.extra.append((model.on[p, -1], view.on_usd[p]))
+        return
+    for t in view.slices:
+        if route.most[t] <= 0:
+            continue
+        variable = add_variable(model, f"hosts_{p}_{t}", 0, int(route.most[t]), view.whole)
+        model.hosts[p, t] = variable
+        model.money.append((variable, route.usd_per_hour * float(weight_h[t])))
+        if (p, t) in view.host_usd:
+            model.extra.append((variable, view.host_usd[p, t]))
+        if (view.month or view.before is not None) and route.boot_usd > 0:
+            assert model.problem.boot is not None
+            model.starts[p, t] = add_variable(model, f"starts_{p}_{t}", 0, int(route.most[t]), False)
+            model.money.append((model.starts[p, t], route.boot_usd * float(model.problem.boot.times[t])))
+        if route.switched:
+            model.on[p, t] = add_variable(model, f"on_{p}_{t}", 0, 1, view.whole)
+
+
+def _flows(model: Model, route: PoolRoute) -> None:
+    p, demand = route.index, model.problem.demand.mean_rps
+    for j, classes in enumerate(route.served):
+        for t in model.view.slices:
+            if model.hosts_of(route, t) is None:
+                continue
+            for c in classes:
+                if demand[c, t] > 0:
+                    model.flow[p, j, c, t] = add_variable(model, f"x_{p}_{j}_{c}_{t}", 0, 1, False)
+
+
+def _calls(model: Model) -> None:
+    demand, weight_h = model.problem.demand.mean_rps, model.problem.demand.weight_h
+    for a, terms in enumerate(model.problem.relays):
+        for c in np.flatnonzero(terms.eligible & np.isfinite(terms.usd_per_request)).tolist() if a not in model.view.closed else ():
+            usd = float(terms.usd_per_request[c]) * HOUR_S
+            for t in model.view.slices:
+                if demand[c, t] > 0:
+                    variable = add_variable(model, f"y_{a}_{c}_{t}", 0, 1, False)
+                    model.calls[a, c, t] = variable
+                    paid = usd * float(weight_h[t] * demand[c, t]) * hour_factor(terms, c, t)
+                    model.money.append((variable, paid))
+                    model.calls_usd.append(((a, c, t), variable, paid))
+                    if model.view.call_usd.get(a):
+                        model.extra.append((variable, paid * model.view.call_usd[a]))
+
+
+def _unserved(model: Model) -> None:
+    demand, weight_h = model.problem.demand.mean_rps, model.problem.demand.weight_h
+    usd = (model.view.penalty_usd or 0.0) * HOUR_S
+    for t in model.view.slices:
+        for c in np.flatnonzero(demand[:, t] > 0):
+            variable = add_variable(model, f"z_{c}_{t}", 0, 1, False)
+            model.unserved[int(c), t] = variable
+            model.penalty.append((variable, usd * float(weight_h[t] * demand[c, t])))

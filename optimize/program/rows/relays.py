@@ -1,0 +1,51 @@
+"""Constraint family: what relay accounts and policy allow."""
+
+from __future__ import annotations
+
+import pulp
+
+from optimize.program.rows.model import Model, Pair
+
+
+def limit_rows(model: Model) -> None:
+    """Per relay a with hard limits and hour t, at the peak minute: sum_c 60 f d_ct y_act <= rpm_a and sum_c 60 f n_ac d_ct y_act <= tpm_a.
+
+    f = peak minute over hour mean, n_ac = tokens per request as counted against TPM. Limits that are negotiable are reported, not
+    enforced; those of a spend tier hold if it is bought.
+    """
+    demand = model.problem.demand
+    per_minute = 60.0 * demand.peak_factor
+    rows: dict[tuple[int, int], list[tuple[pulp.LpVariable, int, float]]] = {}
+    for (a, c, t), variable in model.calls.items():
+        if model.problem.relays[a].hard_limits:
+            rows.setdefault((a, t), []).append((variable, c, per_minute * float(demand.mean_rps[c, t])))
+    for (a, t), calls in rows.items():
+        terms = model.problem.relays[a]
+        if terms.relay.rpm is not None:
+            requests: list[Pair] = [(v, rate / max(terms.relay.rpm, 1.0)) for v, _, rate in calls]
+            _limited(model, f"rpm_{a}_{t}", requests, a, terms.relay.rpm)
+        if terms.relay.tpm is not None:
+            tokens = [(v, rate * float(terms.tokens_per_request[c]) / max(terms.relay.tpm, 1.0)) for v, c, rate in calls]
+            _limited(model, f"tpm_{a}_{t}", tokens, a, terms.relay.tpm)
+
+
+def _limited(model: Model, name: str, pairs: list[Pair], a: int, limit: float) -> None:
+    """sum <= 1 (0 without a limit above 0), times the tier binary where the relay is a tier."""
+    most = float(limit > 0)
+    bought = model.tier.get(a)
+    if bought is None:
+        model.add(name, pairs, pulp.LpConstraintLE, most)
+    else:
+        model.add(name, [*pairs, (bought, -most)], pulp.LpConstraintLE, 0.0)
+
+
+def share_rows(model: Model) -> None:
+    """Per hour t: sum_ac d_ct y_act <= max_relay_share sum_c d_ct. In every hour, because an outage does not wait for a quiet one."""
+    share, demand = model.problem.max_relay_share, model.problem.demand.mean_rps
+    if share >= 1.0:
+        return
+    rows: dict[int, list[Pair]] = {}
+    for (_, c, t), variable in model.calls.items():
+        rows.setdefault(t, []).append((variable, float(demand[c, t] / demand[:, t].sum())))
+    for t, terms in rows.items():
+        model.add(f"relay_share_{t}", terms, pulp.LpConstraintLE, share)

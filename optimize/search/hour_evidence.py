@@ -1,0 +1,131 @@
+"""What the seeds of one simulated hour say of every promise, and when they have said enough."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import stdtrit
+
+from optimize.records import Floats, ProgramInput, SloRow, SloVerdict
+from optimize.search.fresh_seeds import fresh_seed_bound
+from optimize.search.latency_ladder import latency_ladder
+from optimize.search.simulated_hour import Hour, HourSample
+
+HALF_WIDTH = 0.005  # of the 95 % interval of a mean attainment, at most: half a point
+NORMAL = 1.96
+
+
+@dataclass(frozen=True)
+class HourEvidence:
+    """All seeds of one hour: attainment [seeds, slo rows] over the class, and counts by target summed over seeds.
+
+    `verdicts` are those of promises that are missed here on the pooled seeds, or that no hour before attained less; none where no
+    request of the class came.
+    """
+
+    hour: Hour
+    attainment: Floats
+    met: npt.NDArray[np.int64]
+    seen: npt.NDArray[np.int64]
+    verdicts: tuple[SloVerdict, ...]
+    requests: int
+    hours_of_week: int
+
+    name: str = ""
+
+    @property
+    def bound(self) -> Floats:
+        """[slo rows] attainment that a fresh seed reaches in this hour: see `fresh_seed_bound`."""
+        return fresh_seed_bound(self.attainment, self.hours_of_week)
+
+    def holds(self, quantiles: Floats) -> npt.NDArray[np.bool_]:
+        """[slo rows] whether a fresh seed would be met."""
+        return np.asarray(self.bound >= quantiles)
+
+    def shortfall(self, quantiles: Floats) -> Floats:
+        """[slo rows] how far the bound for a fresh seed is below the promise, in attainment; 0 where it holds."""
+        return np.asarray(np.maximum(quantiles - self.bound, 0.0))
+
+
+def attained(samples: Sequence[HourSample]) -> Floats:
+    """[seeds, slo rows] attainment over each row's class; 1 where there was no request."""
+    met, seen = (np.array([getattr(s, name).sum(axis=0) for s in samples]) for name in ("met", "seen"))
+    return np.where(seen == 0, 1.0, met / np.maximum(seen, 1))
+
+
+def decided(attainment: Floats, quantiles: Floats, hours_of_week: int) -> bool:
+    """Whether the seeds so far settle an hour: every promise holds for a fresh seed, or the mean of one is below it."""
+    holds = fresh_seed_bound(attainment, hours_of_week) >= quantiles
+    return bool(holds.all() or (attainment.mean(axis=0) < quantiles).any())
+
+
+def half_width(attainment: Floats) -> Floats:
+    """[slo rows] half of the 95 % interval of the mean attainment, Student's t over the seeds; infinite for one seed.
+
+    >>> half_width(np.array([[0.99], [0.97]])).round(3).tolist()
+    [0.127]
+    """
+    n = len(attainment)
+    if n < 2:
+        return np.full(attainment.shape[1], math.inf)
+    return np.asarray(float(stdtrit(n - 1, 0.975)) * attainment.std(axis=0, ddof=1) / math.sqrt(n))
+
+
+def worth_more(attainment: Floats, most: int) -> bool:
+    """Whether some mean attainment is not yet known to half a point, and `most` seeds would come to that.
+
+    Of a class with few requests they would not: it does not ask for seeds in vain.
+
+    >>> worth_more(np.array([[0.99], [0.98]]), 24), worth_more(np.array([[0.99], [0.5]]), 24)
+    (True, False)
+    """
+    now = half_width(attainment)
+    then = NORMAL * attainment.std(axis=0, ddof=1) / math.sqrt(most) if len(attainment) > 1 else now
+    return bool(((now > HALF_WIDTH) & (then <= HALF_WIDTH)).any())
+
+
+def telling(problem: ProgramInput, met: npt.NDArray[np.int64], seen: npt.NDArray[np.int64], worst: dict[int, float]) -> list[int]:
+    """The promises of which an hour has a verdict: those missed in it, and those that no hour before attained less; `worst` learns.
+
+    Where nobody came, an hour says nothing of a promise, in either direction.
+    """
+    rows = []
+    for i, row in enumerate(problem.slos):
+        if not seen[..., i].any():
+            continue
+        margin = float(met[..., i].sum() / seen[..., i].sum()) - row.quantile
+        if margin < worst.get(i, math.inf) or margin < 0:
+            rows.append(i)
+            worst[i] = min(margin, worst.get(i, math.inf))
+    return rows
+
+
+def gather(problem: ProgramInput, hour: Hour, samples: Sequence[HourSample], worst: dict[int, float]) -> HourEvidence:
+    """Evidence of one hour from its seeds; `worst` holds the least margin of each promise so far, and learns."""
+    met, seen = (np.sum([getattr(s, name) for s in samples], axis=0) for name in ("met", "seen"))
+    name = problem.demand.slices[hour.index]
+    verdicts = [slo_verdict(problem.slos[i], name, [s.latency[i] for s in samples]) for i in telling(problem, met, seen, worst)]
+    requests = sum(s.requests for s in samples)
+    return HourEvidence(hour, attained(samples), met, seen, tuple(verdicts), requests, len(problem.demand.slices), name)
+
+
+def slo_verdict(row: SloRow, hour: str, latency_s: Sequence[npt.NDArray[np.float32]]) -> SloVerdict:
+    """What the seeds of one hour say of one promise."""
+    from sim.latency import verdict
+
+    answer = verdict(latency_s, row.quantile, row.limit_s)
+    return SloVerdict(
+        row=row,
+        hour=hour,
+        simulated_s=answer.simulated_s,
+        ci95_s=answer.ci95_s,
+        attainment=answer.attainment,
+        attainment_ci95=answer.attainment_ci95,
+        requests=answer.requests,
+        met=answer.met,
+        distribution=latency_ladder(latency_s, row.quantile),
+    )

@@ -1,0 +1,268 @@
+"""The loop: program -> measure -> program ... -> verify -> correct ... -> remove what is not needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from optimize.market.cascades import classifier_prices
+from optimize.market.contract_terms import boot_terms, spot_terms
+from optimize.market.pools import PoolState, known_all
+from optimize.money import classifier_usd, plan_cost_usd
+from optimize.program.rows.escalations import own_miss
+from optimize.program.solve import solve
+from optimize.records import ProgramInput, ProgramSolution, RelayTerms, SloRow
+from optimize.search.cache import CapacityStore
+from optimize.search.capacity import measure_all
+from optimize.search.fresh_seeds import HOLD_OUT_SEEDS, MORE_SEEDS, relay_room
+from optimize.search.hour_evidence import HourEvidence
+from optimize.search.verify import hours_to_simulate, verify
+from sim.plural import counted
+from sim.requests import Demand
+from sim.scenario.records import Scenario
+
+MEASURE_ROUNDS = 12
+VERIFY_ROUNDS = 8
+STOP_AFTER = 2  # hours that do not hold, before the program is corrected
+REMOVAL_SEEDS = (501, 502, 503, 504)
+LARGEST_CORRECTION = 1.06
+SMALLEST_STEP, STEP = 0.01, 0.5  # load raised by 1 % at least, and by half of what attainment lacks: about where it is met again
+Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Restriction:
+    """A narrower market: which pools stay, which relay may serve which class, and whether limits and budget hold."""
+
+    name: str = "plan"
+    keep_pool: Callable[[PoolState], bool] = lambda _: True
+    keep_relay: Callable[[RelayTerms], RelayTerms | None] = lambda terms: terms
+    budget_usd: float | None = None
+    demand: Demand | None = None
+    gap: float = 0.005
+    rough: bool = False  # pools not measured yet are measured to about 2 % on one seed
+
+
+@dataclass
+class Market:
+    """All that is known while searching. `states` and `relays` grow wiser; nothing else changes."""
+
+    scenario: Scenario
+    demand: Demand
+    slos: tuple[SloRow, ...]
+    states: list[PoolState]
+    relays: list[RelayTerms]
+    budget_usd: float
+    store: CapacityStore
+    jobs: int
+    tell: Tell
+    measured: int = 0
+    requests_simulated: int = 0
+    half_width: float = 0.0  # of attainment, the widest of the close measurements
+    interrupted: bool = False
+    rounds: int = field(default=0)
+
+    def pools(self, restriction: Restriction) -> list[PoolState]:
+        """Pools that the restriction keeps and that can serve something."""
+        return [s for s in self.states if restriction.keep_pool(s) and np.isfinite(s.terms().levels[0].load).any()]
+
+    def problem(self, restriction: Restriction, pools: Sequence[PoolState]) -> ProgramInput:
+        """The program for what is known now."""
+        policy = self.scenario.policy
+        kept = [terms for terms in map(restriction.keep_relay, self.relays) if terms is not None]
+        demand, prices = restriction.demand or self.demand, classifier_prices(self.scenario)
+        return ProgramInput(
+            demand=demand,
+            slos=self.slos,
+            pools=tuple(state.terms() for state in pools),
+            relays=tuple(kept),
+            budget_usd=self.budget_usd if restriction.budget_usd is None else restriction.budget_usd,
+            max_relay_share=policy.max_relay_share,
+            n_plus_one=policy.n_plus_one,
+            class_names=tuple(c.name for c in self.scenario.request_classes),
+            spot=spot_terms(policy),
+            vendor_shares=policy.vendor_shares,
+            relay_outage_reserve=policy.relay_outage_reserve,
+            boot=boot_terms(policy, demand),
+            fixed_usd=classifier_usd(demand, prices),
+            classifier_usd=prices,
+        )
+
+
+@dataclass(frozen=True)
+class Settled:
+    """A solution in which every used pool was measured (unless `rounds` ran out), with the problem it solves."""
+
+    problem: ProgramInput
+    solution: ProgramSolution
+    pools: tuple[PoolState, ...]
+
+    @property
+    def unserved(self) -> bool:
+        """Whether any demand is left unserved beyond rounding."""
+        return bool((self.solution.unserved > 1e-6 * np.maximum(self.problem.demand.mean_rps, 1e-12)).any())
+
+
+def settle(market: Market, restriction: Restriction, rounds: int = MEASURE_ROUNDS) -> Settled:
+    """Solves, measures the pools that the solution uses, and solves again until it uses only measured ones.
+
+    First with rough measurements, which show what pays; then, unless the restriction is content with those, closely.
+    """
+    settled = settle_at(market, restriction, rounds, rough=True)
+    if not restriction.rough:
+        settled = settle_at(market, restriction, rounds, rough=False)
+    if not known_all(settled.problem, settled.solution):
+        market.tell(f"{restriction.name}: some pools of the answer are still estimates")
+    return settled
+
+
+def settle_at(market: Market, restriction: Restriction, rounds: int, rough: bool) -> Settled:
+    """One pass of `settle`, with rough or close measurements."""
+    for k in range(rounds):
+        pools = market.pools(restriction)
+        problem = market.problem(restriction, pools)
+        solution = solve(problem, gap=restriction.gap)
+        safety = market.scenario.policy.safety
+        probes = [(state, probe) for p, state in enumerate(pools) for probe in state.wanted(solution, p, safety, rough)]
+        if not probes or k == rounds - 1:
+            break
+        asked = f"measuring {counted(len(probes), 'pool')} on the simulator{' roughly' if rough else ''}"
+        market.tell(f"{restriction.name}: {asked} (round {k + 1})")
+        points = measure_all(market.scenario, [probe for _, probe in probes], market.store, market.jobs)
+        for (state, probe), point in zip(probes, points, strict=True):
+            state.points[(probe.replicas, probe.mix)] = point
+            market.measured += 1
+            market.requests_simulated += point.requests_simulated
+            market.half_width = max(market.half_width, 0.0 if point.rough else point.attainment_half_width)
+    return Settled(problem, solution, tuple(pools))
+
+
+def correct(market: Market, settled: Settled, evidence: Sequence[HourEvidence]) -> bool:
+    """Raises the load of the weakest pools, and the miss share of each relay, that the simulation contradicts; False when there is none."""
+    quantiles = np.array([row.quantile for row in settled.problem.slos])
+    factors: dict[int, float] = {}
+    changed = False
+    for seen in evidence:
+        shortfall = seen.shortfall(quantiles)
+        failing = np.flatnonzero(~seen.holds(quantiles))
+        for i in failing:
+            allowed = 1 - quantiles[i]
+            shares = {k: seen.met[k, i] / seen.seen[k, i] for k in range(len(seen.hour.pools)) if seen.seen[k, i]}
+            for k, share in shares.items():
+                if share <= max(min(shares.values()), quantiles[i] + 0.25 * allowed):
+                    p, step = seen.hour.pools[k], 1 + max(SMALLEST_STEP, STEP * shortfall[i])
+                    factors[p] = max(factors.get(p, 1.0), min(LARGEST_CORRECTION, step))
+            for k, a in enumerate(seen.hour.relays, start=len(seen.hour.pools)):
+                share = seen.met[k, i] / seen.seen[k, i] if seen.seen[k, i] else 1.0
+                changed |= _learn_relay(market, settled.problem.relays[a].relay.id, int(i), 1 - share)
+    for p, factor in factors.items():
+        settled.pools[p].correction *= factor
+    return changed or bool(factors)
+
+
+def leave_room(market: Market, settled: Settled, evidence: Sequence[HourEvidence]) -> bool:
+    """Plans each relay that alone would break a promise in a bad hour, where one does not hold, with the misses of such an hour."""
+    quantiles = np.array([row.quantile for row in settled.problem.slos])
+    changed = False
+    for seen in evidence:
+        for i in np.flatnonzero(~seen.holds(quantiles)):
+            for k, a in enumerate(seen.hour.relays, start=len(seen.hour.pools)):
+                if requests := int(seen.seen[k, i]):
+                    allowed, miss = 1 - quantiles[i], 1 - seen.met[k, i] / requests
+                    bad = miss + relay_room(miss, requests / len(seen.attainment), allowed, seen.hours_of_week)
+                    changed |= bad > allowed and _learn_relay(market, settled.problem.relays[a].relay.id, int(i), bad)
+    return changed
+
+
+def _learn_relay(market: Market, name: str, row: int, seen: float) -> bool:
+    """Of what was sent there first the share `seen` missed; what second answers are known to add is not learnt twice."""
+    for k, terms in enumerate(market.relays):
+        miss = own_miss(terms.escalation, market.slos[row].class_index, row, seen)
+        if terms.relay.id == name and miss > terms.miss[row] + 1e-4:
+            worse = terms.miss.copy()
+            worse[row] = miss
+            market.relays[k] = replace(terms, miss=worse)
+            return True
+    return False
+
+
+def prove(market: Market, settled: Settled) -> tuple[Settled, list[HourEvidence]]:
+    """Verifies on hold-out seeds; while the simulation contradicts the program, corrects it and solves again."""
+    suspects: list[int] = []
+    for k in range(VERIFY_ROUNDS):
+        market.rounds = k + 1
+        evidence = hold_out(market, settled, STOP_AFTER, suspects)
+        if all_hold(settled, evidence):
+            return settled, evidence
+        changed, known = correct(market, settled, evidence), list(market.relays)
+        if not (leave_room(market, settled, evidence) or changed):
+            break
+        suspects = failed_hours(settled, evidence)
+        market.tell("the simulation contradicts the program: correcting its coefficients")
+        again = settle(market, Restriction())
+        if again.unserved:
+            market.relays = known  # nothing has more room: what is kept was chosen without
+            break
+        settled = again
+    return settled, hold_out(market, settled, None, suspects)
+
+
+def hold_out(market: Market, settled: Settled, stop_after: int | None, first: Sequence[int] = ()) -> list[HourEvidence]:
+    """Evidence on the hold-out seeds: in the hours `first`, which failed in an earlier plan, then in those that bind in this one."""
+    costs = [state.cost for state in settled.pools]
+    hours = list(dict.fromkeys([*first, *hours_to_simulate(settled.problem, settled.solution)]))
+    seeds, tell = HOLD_OUT_SEEDS, market.tell
+    scenario, problem, solution = market.scenario, settled.problem, settled.solution
+    return verify(scenario, problem, solution, costs, seeds, market.jobs, hours, tell, stop_after, market.store, MORE_SEEDS)
+
+
+def failed_hours(settled: Settled, evidence: Sequence[HourEvidence]) -> list[int]:
+    """The hours that do not speak for a fresh seed."""
+    quantiles = np.array([row.quantile for row in settled.problem.slos])
+    return [e.hour.index for e in evidence if not e.holds(quantiles).all()]
+
+
+def all_hold(settled: Settled, evidence: Sequence[HourEvidence]) -> bool:
+    """Whether every hour speaks for a fresh seed."""
+    quantiles = np.array([row.quantile for row in settled.problem.slos])
+    return all(bool(e.holds(quantiles).all()) for e in evidence)
+
+
+def without_hosts(settled: Settled, p: int) -> ProgramSolution | None:
+    """The solution with one host less of pool `p` in every hour in which only the safety margin asked for it; None without such an hour."""
+    terms, solution = settled.problem.pools[p], settled.solution
+    hosts = solution.hosts[p]
+    load = np.where(np.isfinite(terms.levels[0].load), terms.levels[0].load, 0.0) @ solution.pool_flow[p]
+    fewer = terms.slope * (hosts - 1) * terms.option.replicas_per_host - terms.intercept
+    spare = (hosts >= 2) & (load <= fewer * 1.03) & (fewer > 0)
+    if not spare.any():
+        return None
+    slim_hosts, slim_billed = solution.hosts.copy(), solution.billed.copy()
+    slim_hosts[p, spare] -= 1
+    slim_billed[p] = slim_hosts[p] if terms.option.offer.elastic else slim_hosts[p].max()
+    slim = replace(solution, hosts=slim_hosts, billed=slim_billed)
+    return replace(slim, cost_usd=plan_cost_usd(settled.problem, slim))
+
+
+def slim_down(market: Market, settled: Settled, evidence: list[HourEvidence]) -> tuple[Settled, list[HourEvidence]]:
+    """Removes hosts, pool by pool, while the search seeds and then the hold-out seeds still keep every promise."""
+    if market.scenario.policy.n_plus_one or not all_hold(settled, evidence):
+        return settled, evidence
+    costs = [state.cost for state in settled.pools]
+    best = settled
+    for p in range(len(settled.pools)):
+        slim = without_hosts(best, p)
+        if slim is None or slim.cost_usd >= best.solution.cost_usd - 0.005:
+            continue
+        candidate = replace(best, solution=slim)
+        hours = hours_to_simulate(candidate.problem, slim, limit=3)
+        tried = verify(market.scenario, candidate.problem, slim, costs, REMOVAL_SEEDS, market.jobs, hours, stop_after=1, store=market.store)
+        if all_hold(candidate, tried):
+            best = candidate
+    if best is settled:
+        return settled, evidence
+    market.tell("verifying the slimmer plan on the hold-out seeds")
+    proof = hold_out(market, best, 1)
+    return (best, proof) if all_hold(best, proof) else (settled, evidence)

@@ -1,0 +1,150 @@
+"""One hour of a plan on the simulator: the fleet that runs in it, warmed up by the hour before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+
+import numpy as np
+import numpy.typing as npt
+
+from optimize.market.cascades import cascade_of
+from optimize.market.contract_terms import bought_terms
+from optimize.market.engine_settings import priorities_of, router_of
+from optimize.market.operating_point import pool_of
+from optimize.market.token_factors import fleet_factors
+from optimize.records import Floats, ProgramInput, ProgramSolution
+from sim.engine.deployment import PS, StepCost
+from sim.fleet.records import Fleet, Pool, RelayEndpoint, RequestLog
+from sim.requests import Demand, Requests
+from sim.scenario.records import Scenario
+from sim.streams import stream
+from sim.traffic.arrivals import MAX_ARRIVALS, check_size
+
+WARMUP_S = 600.0
+HOUR_S = 3600.0
+IN_HOUR_PS = (round(WARMUP_S * PS), round((WARMUP_S + HOUR_S) * PS))
+
+
+@dataclass(frozen=True)
+class Hour:
+    """One plan hour to simulate: the fleet that runs in slice `index`, and which pool or relay of the program each target is."""
+
+    index: int
+    fleet: Fleet
+    pools: tuple[int, ...]
+    relays: tuple[int, ...]
+    warmup_keep: float
+
+
+@dataclass(frozen=True)
+class HourSample:
+    """What one seed of one hour yields. `met` and `seen` are counts [targets, slo rows]; `latency` holds samples by slo row, seconds."""
+
+    met: npt.NDArray[np.int64]
+    seen: npt.NDArray[np.int64]
+    latency: tuple[npt.NDArray[np.float32], ...]
+    requests: int
+
+
+def fleet_of(scenario: Scenario, problem: ProgramInput, solution: ProgramSolution, costs: Sequence[StepCost | None], t: int) -> Hour:
+    """The fleet that the plan runs in slice `t`, with each class split as the program splits it."""
+    targets: list[Pool | RelayEndpoint] = []
+    shares: list[Floats] = []
+    factors: list[Floats | None] = []
+    models: list[str | None] = []
+    pools: list[int] = []
+    relays: list[int] = []
+    rate = np.maximum(problem.demand.mean_rps[:, t], 1e-300)
+    for p, terms in enumerate(problem.pools):
+        hosts, cost = int(solution.hosts[p, t]), costs[p]
+        if hosts == 0 or cost is None or not np.any(solution.pool_flow[p, :, t] > 0):
+            continue
+        targets.append(pool_of(terms.option, cost, hosts * terms.option.replicas_per_host, scenario.policy.network_s))
+        factors.append(terms.option.token_factors)
+        models.append(terms.option.deployment.model.id if terms.option.deployment else None)
+        shares.append(solution.pool_flow[p, :, t] / rate)
+        pools.append(p)
+    for a, relay_terms in enumerate(problem.relays):
+        if not np.any(solution.relay_flow[a, :, t] > 0):
+            continue
+        bought = bought_terms(relay_terms, -1 if solution.relay_tier is None else int(solution.relay_tier[a]))
+        targets.append(
+            RelayEndpoint(
+                name=bought.relay.id,
+                relay=bought.relay,
+                enforce_limits=bought.hard_limits,
+                network_ps=0,  # measured relay latencies include the network
+            )
+        )
+        factors.append(relay_terms.token_factors)
+        models.append(relay_terms.relay.model)
+        shares.append(solution.relay_flow[a, :, t] / rate)
+        relays.append(a)
+    table = np.array(shares).T if shares else np.zeros((len(rate), 0))
+    table, cascade = cascade_of(scenario, models, table) if targets else (table, None)
+    total = table.sum(axis=1, keepdims=True)
+    full = solution.unserved[:, t] <= 1e-9 * rate
+    table = np.where((full[:, None]) & (total > 0), table / np.maximum(total, 1e-300), table)
+    per_model, order = fleet_factors(factors, len(rate)), priorities_of(scenario)
+    fleet = Fleet(tuple(targets), table, router_of(scenario), token_factors=per_model, priorities=order, cascade=cascade)
+    return Hour(t, fleet, tuple(pools), tuple(relays), warmup_keep(problem.demand, t))
+
+
+def warmup_keep(demand: Demand, t: int) -> float:
+    """Share of the warm-up requests to keep: the hour before had a larger fleet when it was busier, and left no backlog to this one.
+
+    Without this, a fleet that shrinks at the full hour would start it with a queue that the larger fleet never had.
+    """
+    names, total = demand.slices, demand.mean_rps.sum(axis=0)
+    same_day = t > 0 and names[t - 1].split()[0] == names[t].split()[0]
+    before = t - 1 if same_day else min(t + 23, len(names) - 1)
+    return float(min(1.0, total[t] / total[before])) if total[before] > 0 else 1.0
+
+
+def without_backlog(requests: Requests, keep: float, seed: int) -> Requests:
+    """`requests` with warm-up arrivals thinned to the share `keep`."""
+    if keep >= 1.0:
+        return requests
+    chosen = (requests.arrival_ps >= round(WARMUP_S * PS)) | (stream(seed, "warm-up thinning").random(len(requests)) < keep)
+    return Requests(**{field.name: getattr(requests, field.name)[chosen] for field in fields(Requests)})
+
+
+def check_playable(demand: Demand, needed: Callable[[], bool]) -> None:
+    """InputError where the busiest hour with its warm-up has more requests than one simulation holds, and `needed` says it is wanted."""
+    requests = float(demand.mean_rps.sum(axis=0).max()) * (WARMUP_S + HOUR_S)
+    if requests > MAX_ARRIVALS and needed():
+        check_size(requests)
+
+
+def play_hour(scenario: Scenario, fleet: Fleet, t: int, keep: float, seed: int) -> tuple[Requests, RequestLog]:
+    """One seed of slice `t` on `fleet`, warmed up with the share `keep` of the end of the hour before; the hour itself is `IN_HOUR_PS`."""
+    from sim.fleet.simulate import simulate
+    from sim.traffic import hour as hour_traffic
+
+    requests = hour_traffic(scenario, t, seed=seed, duration_s=HOUR_S, warmup_s=WARMUP_S)
+    requests = without_backlog(requests, keep, seed)
+    return requests, simulate(fleet, requests, seed=seed, event_per_arrival=False).log
+
+
+def simulate_hour(scenario: Scenario, problem: ProgramInput, hour: Hour, seed: int) -> HourSample:
+    """One seed of one hour, warmed up with the end of the hour before (thinned to this hour's rate where that was busier)."""
+    from sim.fleet.cascade import first_targets
+    from sim.latency import class_metrics
+
+    requests, log = play_hour(scenario, hour.fleet, hour.index, hour.warmup_keep, seed)
+    start, end = IN_HOUR_PS
+    sent_to = log.target if hour.fleet.cascade is None else first_targets(hour.fleet, requests, seed)  # who is to blame
+    targets, rows = len(hour.fleet.targets), len(problem.slos)
+    met, seen = np.zeros((targets + 1, rows), np.int64), np.zeros((targets + 1, rows), np.int64)
+    latency = []
+    in_hour = (log.arrival_ps >= start) & (log.arrival_ps < end)
+    metrics = {c: class_metrics(log, c, from_ps=start, to_ps=end) for c in {row.class_index for row in problem.slos}}
+    for i, row in enumerate(problem.slos):
+        samples = metrics[row.class_index][row.metric]
+        by_target = sent_to[in_hour & (log.class_id == row.class_index)].astype(np.int64)
+        by_target[by_target < 0] = targets
+        seen[:, i] = np.bincount(by_target, minlength=targets + 1)
+        met[:, i] = np.bincount(by_target, weights=samples <= row.limit_s, minlength=targets + 1)
+        latency.append(samples.astype(np.float32))
+    return HourSample(met, seen, tuple(latency), len(requests))

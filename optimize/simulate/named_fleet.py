@@ -1,0 +1,289 @@
+"""A fleet that somebody names, on one hour of the scenario's traffic: what do users feel?"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import math
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from optimize.market.cascades import cascade_of
+from optimize.market.engine_settings import engine_limits, priorities_of, router_of
+from optimize.market.failover import failovers
+from optimize.market.optimistic_load import saturated_load_s
+from optimize.market.permits import model_reason, policy_reason, relay_policy_reason
+from optimize.market.relay_terms import may_serve
+from optimize.market.token_factors import class_factors, fleet_factors
+from optimize.search.simulated_hour import HOUR_S, WARMUP_S
+from sim.catalog.check import nearest
+from sim.engine.deployment import PS, Deployment
+from sim.engine.memory import kv_blocks
+from sim.engine.step_cost import step_cost
+from sim.errors import InputError
+from sim.fleet.records import Fleet, Overflow, Pool, RelayEndpoint, RequestLog, SimulationResult, Status
+from sim.fleet.simulate import simulate
+from sim.requests import Demand, Requests
+from sim.scenario.records import Scenario
+from sim.traffic import demand as demand_of
+from sim.traffic import hour as hour_traffic
+
+ROUTERS = ("least_outstanding", "round_robin", "session_affinity")
+
+
+@dataclass(frozen=True)
+class SimulationRun:
+    """One simulated hour: metrics count requests that arrived in `[from_ps, to_ps)`."""
+
+    scenario: Scenario
+    hour: str
+    fleet: Fleet
+    result: SimulationResult
+    from_ps: int
+    to_ps: int
+    calibrated: bool
+    requests: Requests | None = None  # what was sent: the relays' caches are computed from its sessions
+
+
+@dataclass(frozen=True)
+class NamedPool:
+    """`replicas` replicas of a deployment on an offer, as written in --fleet."""
+
+    name: str
+    deployment: Deployment
+    replicas: int
+
+
+def parse_fleet(text: str, scenario: Scenario) -> tuple[list[NamedPool], list[str]]:
+    """Pools and relay names of "OFFER/MODEL/WEIGHTS[/tpN]=REPLICAS, relay:NAME, ..."; every problem at once in one InputError.
+
+    OFFER may be an offer of the catalogue or the scenario, or a GPU id.
+    """
+    problems: list[str] = []
+    pools: list[NamedPool] = []
+    relays: list[str] = []
+    for k, part in enumerate(entry.strip() for entry in text.split(",")):
+        where = f"--fleet: entry {k + 1}"
+        if part.startswith("relay:"):
+            relays.append(part.removeprefix("relay:").strip())
+            continue
+        try:
+            pools.append(parse_pool(part, scenario))
+        except ValueError as error:
+            problems.append(f"{where}: {error}")
+    known = {relay.id: relay for relay in (*scenario.catalog.relays.values(), *scenario.relays)}
+    problems += [f'--fleet: relay "{name}" is unknown; {hint(name, known)}' for name in relays if name not in known]
+    refused = {name: relay_policy_reason(known[name], scenario.policy) for name in relays if name in known}
+    problems += [f"--fleet: relay:{name}: {reason}" for name, reason in refused.items() if reason]
+    wanted = wanted_models(scenario)
+    problems += [
+        f"--fleet: relay:{name}: no class of {scenario.name} takes answers of {known[name].model}; they take {', '.join(wanted)}"
+        for name in relays
+        if name in known and known[name].model not in wanted
+    ]
+    if problems:
+        raise InputError(problems)
+    return pools, relays
+
+
+def wanted_models(scenario: Scenario) -> list[str]:
+    """Models that may answer any class."""
+    return sorted({model for request_class in scenario.request_classes for model in request_class.models})
+
+
+def parse_pool(part: str, scenario: Scenario) -> NamedPool:
+    """One pool entry; ValueError says what is wrong and what would be right."""
+    catalog = scenario.catalog
+    shape, separator, count = part.partition("=")
+    pieces = shape.strip().split("/")
+    if not separator or len(pieces) not in (3, 4):
+        raise ValueError(f'"{part}" is not OFFER/MODEL/WEIGHTS[/tpN]=REPLICAS; write e.g. aws.g6e.xlarge/llama-3.1-8b/fp8=6')
+    if not count.strip().isdecimal() or not 1 <= int(count) <= 10_000:
+        raise ValueError(f'"{count.strip()}" is not a number of replicas; write 1 to 10000')
+    tensor_parallel = 1
+    if len(pieces) == 4:
+        if not (pieces[3].startswith("tp") and pieces[3][2:].isdecimal() and int(pieces[3][2:]) > 0):
+            raise ValueError(f'"{pieces[3]}" is not a tensor-parallel degree; write tp2, tp4 or tp8')
+        tensor_parallel = int(pieces[3][2:])
+    offers = {**catalog.offers, **{offer.id: offer for offer in scenario.offers}}
+    gpu_id = offers[pieces[0]].gpu if pieces[0] in offers else pieces[0]
+    for value, known, what in (
+        (gpu_id, catalog.gpus, "offer"),
+        (pieces[1], catalog.models, "model"),
+        (pieces[2], catalog.weight_formats, "weight format"),
+    ):
+        if value not in known:
+            names = offers if what == "offer" else known
+            raise ValueError(f'{what} "{value}" is unknown; {hint(value, names)}')
+    if pieces[0] in offers:
+        offer = offers[pieces[0]]
+        reason = policy_reason((offer.id, offer.provider, offer.gpu), offer.grade, scenario.policy)
+        if reason := reason or model_reason(pieces[1], scenario.policy):
+            raise ValueError(f"{pieces[0]}: {reason}")
+    if pieces[0] in offers and tensor_parallel > offers[pieces[0]].gpus:
+        raise ValueError(f"tp{tensor_parallel} needs {tensor_parallel} GPUs, {pieces[0]} has {offers[pieces[0]].gpus}")
+    wanted = wanted_models(scenario)
+    if pieces[1] not in wanted:
+        raise ValueError(f"no class of {scenario.name} takes answers of {pieces[1]}; they take {', '.join(wanted)}")
+    limits = engine_limits(scenario)
+    deployment = Deployment(catalog.models[pieces[1]], catalog.weight_formats[pieces[2]], catalog.gpus[gpu_id], tensor_parallel, limits)
+    if deployment.gpu.flops.get(deployment.weights.needs, 0) <= 0:
+        raise ValueError(f"{gpu_id} cannot multiply {pieces[2]} weights")
+    if kv_blocks(deployment) <= 0:
+        raise ValueError(f"{pieces[1]} in {pieces[2]} does not fit {tensor_parallel} x {gpu_id}; try a larger tpN or smaller weights")
+    return NamedPool("/".join(pieces), deployment, int(count))
+
+
+def hint(name: str, known: object) -> str:
+    """Nearest known names, for a message."""
+    near = nearest(name, list(known))  # type: ignore[call-overload]
+    return "did you mean " + " or ".join(near) + "?" if near else "see `catalog` for the names"
+
+
+def build_fleet(scenario: Scenario, pools: list[NamedPool], relays: list[str], router: str, overflow: int | None) -> tuple[Fleet, bool]:
+    """The fleet, and whether every step cost in it is calibrated.
+
+    A class goes to the pools whose model may answer it, in proportion to their estimated capacity; to the relays in equal parts
+    where no pool may. With `overflow`, a full pool sends on to the first relay that may answer.
+    """
+    demand = demand_of(scenario)
+    known = {relay.id: relay for relay in (*scenario.catalog.relays.values(), *scenario.relays)}
+    targets: list[Pool | RelayEndpoint] = []
+    calibrated = True
+    shares = np.zeros((len(scenario.request_classes), len(pools) + len(relays)))
+    for k, named in enumerate(pools):
+        cost = step_cost(named.deployment, scenario.catalog.calibration)
+        calibrated &= cost.calibrated
+        blocks = kv_blocks(named.deployment)
+        targets.append(Pool(named.name, cost, blocks, named.deployment.limits, named.replicas, round(scenario.policy.network_s * PS)))
+        for c, request_class in enumerate(scenario.request_classes):
+            if named.deployment.model.id in request_class.models:
+                load = saturated_load_s(
+                    cost, blocks, named.deployment.limits.max_num_seqs, demand.input_tokens[c], demand.output_tokens[c], math.inf
+                )
+                shares[c, k] = named.replicas / load
+    for k, name in enumerate(relays, start=len(pools)):
+        targets.append(RelayEndpoint(name, known[name]))
+        for c, request_class in enumerate(scenario.request_classes):
+            if may_serve(known[name], request_class) and not shares[c, : len(pools)].any():
+                shares[c, k] = 1.0
+    totals = shares.sum(axis=1, keepdims=True)
+    table = np.divide(shares, totals, out=np.zeros_like(shares), where=totals > 0)
+    models = [named.deployment.model.id for named in pools] + [known[name].model for name in relays]
+    table, cascade = cascade_of(scenario, models, table, first_only=True)
+    spill = () if overflow is None else overflows(scenario, pools, relays, overflow)
+    factors = [class_factors(scenario.request_classes, model) for model in models]
+    per_model = fleet_factors(factors, len(scenario.request_classes))
+    chains = failovers(scenario, models[: len(pools)], [known[name] for name in relays])
+    order = priorities_of(scenario)
+    fleet = Fleet(tuple(targets), table, router, spill, chains, token_factors=per_model, priorities=order, cascade=cascade)
+    return fleet, calibrated
+
+
+def overflows(scenario: Scenario, pools: list[NamedPool], relays: list[str], outstanding: int) -> tuple[Overflow, ...]:
+    """For each pool the first relay that may answer a class of its model."""
+    known = {relay.id: relay for relay in (*scenario.catalog.relays.values(), *scenario.relays)}
+    answer = []
+    for k, named in enumerate(pools):
+        classes = [c for c in scenario.request_classes if named.deployment.model.id in c.models]
+        for r, name in enumerate(relays):
+            if classes and all(may_serve(known[name], c) for c in classes):
+                answer.append(Overflow(k, len(pools) + r, outstanding))
+                break
+    if not answer:
+        raise InputError("--overflow: no relay in --fleet may answer every class of a pool; add relay:NAME of the same model tier")
+    return tuple(answer)
+
+
+def slice_index(demand: Demand, hour: str | None) -> int:
+    """Index of the named hour slice, or of the one with most demand."""
+    if hour is None:
+        return int(np.argmax(demand.mean_rps.sum(axis=0)))
+    if hour not in demand.slices:
+        raise InputError(f'--hour: "{hour}" is not an hour of this scenario; write one of: {", ".join(demand.slices)}')
+    return demand.slices.index(hour)
+
+
+def simulate_fleet(
+    scenario: Scenario, *, fleet: str | None, plan: Path | None, hour: str | None, router: str | None, overflow: int | None
+) -> SimulationRun:
+    """One hour on the named fleet or on a saved plan."""
+    if (fleet is None) == (plan is None):
+        raise InputError("give exactly one of --fleet and --plan")
+    router = router or router_of(scenario)
+    if router not in ROUTERS:
+        raise InputError(f'--router: "{router}" is unknown; write {" or ".join(ROUTERS)}')
+    t = slice_index(demand_of(scenario), hour)
+    if plan is not None:
+        from optimize.simulate.saved_plan import fleet_from_plan
+
+        built, calibrated = fleet_from_plan(plan, scenario, t, router)
+    else:
+        pools, relays = parse_fleet(fleet or "", scenario)
+        built, calibrated = build_fleet(scenario, pools, relays, router, overflow)
+    requests = hour_traffic(scenario, t, seed=scenario.seed, duration_s=HOUR_S, warmup_s=WARMUP_S)
+    result = simulate(built, requests, seed=scenario.seed, event_per_arrival=False)
+    return SimulationRun(
+        scenario, demand_of(scenario).slices[t], built, result, round(WARMUP_S * PS), round((WARMUP_S + HOUR_S) * PS), calibrated, requests
+    )
+
+
+LOG_COLUMNS = (
+    ("arrival_s", "s", "arrival at the client's side, since the start of the simulation (warm-up included)"),
+    ("class", "", "request class"),
+    ("target", "", "pool or relay that served it; empty where nobody may"),
+    ("replica", "", "replica index in the pool; -1 for a relay"),
+    ("status", "", "finished, rejected, failed, timed_out or in_flight"),
+    ("input_tokens", "tokens", "prompt"),
+    ("output_tokens", "tokens", "answer"),
+    ("ttft_s", "s", "arrival to first token at the client; empty where none came"),
+    ("e2e_s", "s", "arrival to last token; empty where it did not finish"),
+    ("preemptions", "", "times the sequence lost its KV blocks"),
+    ("attempts", "", "calls to the relay, retries included"),
+)
+
+
+def write_log(run: SimulationRun, out: Path) -> Path:
+    """Writes the request log as gzipped CSV (columns: LOG_COLUMNS) into folder `out`; appears under its name only when complete."""
+    out.mkdir(parents=True, exist_ok=True)
+    path, log = out / "requests.csv.gz", run.result.log
+    partial = path.with_suffix(".part")
+    with gzip.GzipFile(partial, "wb", mtime=0) as raw:
+        import io
+
+        with io.TextIOWrapper(raw, encoding="utf-8", newline="") as text:
+            writer = csv.writer(text, lineterminator="\n")
+            writer.writerow([name for name, _, _ in LOG_COLUMNS])
+            writer.writerows(log_rows(run, log))
+    partial.replace(path)
+    return path
+
+
+def log_rows(run: SimulationRun, log: RequestLog) -> list[tuple[object, ...]]:
+    """Rows of the log in the order of LOG_COLUMNS."""
+    classes = [c.name for c in run.scenario.request_classes]
+    targets = [t.name for t in run.fleet.targets] + [""]
+    names = {s.value: s.name.lower() for s in Status}
+
+    def seconds(later: int, earlier: int) -> str:
+        return "" if later < 0 else f"{(later - earlier) / PS:.6f}"
+
+    columns = (
+        log.arrival_ps,
+        log.class_id,
+        log.target,
+        log.replica,
+        log.status,
+        log.input_tokens,
+        log.output_tokens,
+        log.first_ps,
+        log.finish_ps,
+        log.preemptions,
+        log.attempts,
+    )
+    return [
+        (f"{a / PS:.6f}", classes[c], targets[t], r, names[s], i, o, seconds(f, a), seconds(e, a), p, n)
+        for a, c, t, r, s, i, o, f, e, p, n in zip(*(column.tolist() for column in columns), strict=True)
+    ]

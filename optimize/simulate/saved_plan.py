@@ -1,0 +1,121 @@
+"""A plan.json read back: its fleet in one hour, for `simulate --plan`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from optimize.market.cascades import cascade_of, with_classified
+from optimize.market.engine_settings import engine_limits, priorities_of
+from optimize.market.failover import failovers
+from optimize.market.token_factors import class_factors, fleet_factors
+from sim.engine.deployment import PS, Deployment
+from sim.engine.memory import kv_blocks
+from sim.engine.step_cost import step_cost
+from sim.errors import InputError
+from sim.fleet.records import Fleet, Pool, RelayEndpoint
+from sim.scenario import load_scenario
+from sim.scenario.records import Scenario
+
+SCHEMA = "servemix.plan/1"
+
+
+def read_plan(path: Path) -> dict[str, Any]:
+    """The JSON object of a plan file; InputError when it is not one."""
+    try:
+        plan = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}; name a plan.json that `optimize --out DIR` wrote") from None
+    except (UnicodeDecodeError, RecursionError):
+        raise InputError(f"{path}: not a JSON text; name a plan.json that `optimize --out DIR` wrote") from None
+    except json.JSONDecodeError as error:
+        raise InputError(f"{path}:{error.lineno}:{error.colno}: not JSON ({error.msg}); the file is torn or not a plan") from None
+    if not isinstance(plan, dict) or plan.get("schema") != SCHEMA:
+        found = plan.get("schema") if isinstance(plan, dict) else type(plan).__name__
+        raise InputError(f'{path}: schema: "{found}" is not "{SCHEMA}"; name a plan.json that `optimize --out DIR` wrote')
+    return plan
+
+
+def fleet_from_plan(path: Path, scenario: Scenario, t: int, router: str) -> tuple[Fleet, bool]:
+    """The fleet that the saved plan runs in slice `t`, and whether every step cost in it is calibrated.
+
+    The plan must have been made for this scenario, with the overrides given now or with none: so a plan can be tried under other
+    traffic by overrides, and never by mistake on a file that has changed since. Raises InputError.
+    """
+    plan = read_plan(path)
+    if plan.get("scenario") != scenario.name:
+        raise InputError(f'{path}: scenario: the plan is for "{plan.get("scenario")}", not for "{scenario.name}"')
+    if plan.get("status") == "unverified":
+        raise InputError(f"{path}: status: the plan rests on measured capacities (`measured_capacity`); there is no engine to simulate")
+    digest = plan.get("scenario_digest")
+    if digest != scenario.digest and digest != load_scenario(scenario.path).digest:  # the second load only where it can matter
+        raise InputError(
+            f'{path}: scenario_digest: "{digest}" is not that of {scenario.path}: the file or its --set values '
+            "differ from those that the plan was made with; give `simulate` the same ones, or make the plan again with `optimize`"
+        )
+    try:
+        return fleet_in(plan, scenario, t, router)
+    except (KeyError, IndexError, TypeError, ValueError) as error:
+        raise InputError(f"{path}: does not fit scenario {scenario.name}: {error!r}; make the plan again with `optimize`") from None
+
+
+def fleet_in(plan: dict[str, Any], scenario: Scenario, t: int, router: str) -> tuple[Fleet, bool]:
+    """The fleet that the plan (as in plan.json) runs in slice `t` with the relays, step costs and limits of `scenario`, and whether
+    every step cost in it is calibrated. Raises KeyError, IndexError, TypeError or ValueError where the two do not fit.
+    """
+    classes = [c.name for c in scenario.request_classes]
+    pools, relays, shares = _targets(plan, classes, t)
+    scenario = with_classified(scenario, (plan.get("quality") or {}).get("classified"))
+    again = max((each.classifier.misroute_share for each in scenario.request_classes if each.classifier), default=0.0)
+    if not (np.isfinite(shares).all() and (shares >= 0).all() and (shares.sum(axis=1) <= 1 + again + 1e-6).all()):
+        raise ValueError("routing shares are not within 0..1")
+    named = {relay.id: relay for relay in (*scenario.catalog.relays.values(), *scenario.relays)}
+    targets: list[Pool | RelayEndpoint] = []
+    models: list[str] = []
+    calibrated = True
+    for entry, replicas in pools:
+        deployment = _deployment(entry, scenario)
+        cost = step_cost(deployment, scenario.catalog.calibration)
+        calibrated &= cost.calibrated
+        network_ps = round(scenario.policy.network_s * PS)
+        targets.append(Pool(entry["pool"], cost, kv_blocks(deployment), deployment.limits, replicas, network_ps))
+        models.append(deployment.model.id)
+    for name, enforce in relays:
+        targets.append(RelayEndpoint(name, named[name], enforce_limits=enforce))
+        models.append(named[name].model)
+    factors = [class_factors(scenario.request_classes, model) for model in models]
+    chains = failovers(scenario, models[: len(pools)], [named[name] for name, _ in relays])
+    shares, cascade = cascade_of(scenario, models, shares)
+    shares = shares / np.maximum(shares.sum(axis=1, keepdims=True), 1.0)
+    per_model = fleet_factors(factors, len(classes))
+    order = priorities_of(scenario)
+    fleet = Fleet(tuple(targets), shares, router, failover=chains, token_factors=per_model, priorities=order, cascade=cascade)
+    return fleet, calibrated
+
+
+def _targets(
+    plan: dict[str, Any], classes: list[str], t: int
+) -> tuple[list[tuple[dict[str, Any], int]], list[tuple[str, bool]], np.ndarray]:
+    pools = [(f, int(f["replicas"]["by_hour"][t])) for f in plan["fleet"] if f["replicas"]["by_hour"][t] > 0]
+    relays = [(str(r["relay"]), bool(r["limits_enforced"])) for r in plan["relays"]]
+    names = [f["pool"] for f, _ in pools] + [name for name, _ in relays]
+    shares = np.zeros((len(classes), len(names)))
+    for c, name in enumerate(classes):
+        for target, by_hour in plan["routing"][name].items():
+            if target in names:
+                shares[c, names.index(target)] = float(by_hour[t])
+    return pools, relays, shares
+
+
+def _deployment(entry: dict[str, Any], scenario: Scenario) -> Deployment:
+    catalog = scenario.catalog
+    return Deployment(
+        model=catalog.models[entry["model"]],
+        weights=catalog.weight_formats[entry["weights"]],
+        gpu=catalog.gpus[entry["gpu"]],
+        tensor_parallel=int(entry["tensor_parallel"]),
+        limits=engine_limits(scenario),
+    )

@@ -1,0 +1,193 @@
+"""Words and numbers as people read them: the same in every report."""
+
+from __future__ import annotations
+
+import math
+
+from optimize.finance.announced_prices import leaves
+from optimize.money.price_book import lapsed_words
+from optimize.records import Flip, Plan, Verification
+from optimize.tables.bill import Bill, cents_of
+from optimize.tables.tables import UNSERVED, bought_names, flow_table
+from sim.plural import counted
+
+STATUS_WORDS = {
+    "met": "MET",
+    "unverified": "UNVERIFIED",
+    "over_budget": "OVER BUDGET",
+    "infeasible": "NO PLAN",
+    "missed": "MISSED",
+}
+
+
+def duration(value_s: float) -> str:
+    """Three significant digits in s or ms; "never" for infinity (rejected, failed, or not ended).
+
+    >>> duration(0.0483), duration(1.25), duration(math.inf)
+    ('48.3 ms', '1.25 s', 'never')
+    """
+    if not math.isfinite(value_s):
+        return "never"
+    if 0 < value_s < 0.9995:
+        return f"{value_s * 1000:.3g} ms" if value_s < 0.09995 else f"{value_s * 1000:.0f} ms"
+    return f"{value_s:.2f} s" if value_s < 9.995 else f"{value_s:.0f} s" if value_s >= 99.95 else f"{value_s:.1f} s"
+
+
+def count(value: float) -> str:
+    """Three significant digits with k, M or B.
+
+    >>> count(218_300_000), count(1_020), count(7)
+    ('218 M', '1.02 k', '7')
+    """
+    for size, letter in ((1e9, " B"), (1e6, " M"), (1e3, " k")):
+        if abs(value) >= size * 0.9995:
+            scaled = value / size
+            digits = 0 if scaled >= 99.95 else 1 if scaled >= 9.995 else 2
+            return f"{scaled:.{digits}f}{letter}"
+    return f"{value:.3g}"
+
+
+def percent(share: float) -> str:
+    """A share as a percentage; never rounded up to 100 % or down to 0 %.
+
+    >>> percent(0.9999), percent(0.25), percent(1.0), percent(5e-8)
+    ('99.99 %', '25.0 %', '100 %', '<0.1 %')
+    """
+    if share in (0.0, 1.0):
+        return f"{share * 100:.0f} %"
+    if share > 0.999:
+        return f"{math.floor(share * 1e4) / 100:.2f} %"
+    return f"{share * 100:.1f} %" if share >= 0.0005 else "<0.1 %"
+
+
+def promise(metric: str, quantile: float, limit_s: float) -> str:
+    """One promise.
+
+    >>> promise("ttft", 0.95, 1.0)
+    'TTFT p95 <= 1.00 s'
+    """
+    return f"{metric.upper()} p{quantile * 100:g} <= {duration(limit_s)}"
+
+
+FEW = 200  # requests over all seeds that a promise should have seen: below, a 95th percentile is a matter of ten requests
+
+
+def seeds_used(proof: Verification) -> str:
+    """How many hold-out seeds the hours took: "10", or "4 to 10"."""
+    counts = proof.seeds_by_hour or (len(proof.seeds),)
+    return str(max(counts)) if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
+
+
+def headline(plan: Plan, bill: Bill) -> str:
+    """The verdict in one or two sentences, what announced prices make of it within the horizon, and contracts that do not hold."""
+    return " ".join([verdict_sentences(plan, bill), *announced_sentences(plan, bill), *lapsed_words(plan.scenario, bought_names(plan))])
+
+
+def announced_sentences(plan: Plan, bill: Bill) -> list[str]:
+    """When the plan leaves its budget because of announced prices, or cannot be bought, within the horizon; empty: it does not."""
+    words = []
+    for each in leaves(plan) if plan.status in ("met", "missed", "unverified") else ():
+        why = "; ".join(each.words)
+        if each.per_month_usd is None:
+            words.append(f"From {each.label} on it cannot be bought as it is ({why}).")
+            continue
+        then = cents_of(plan, each.per_month_usd)
+        over = bill.money(then - 100 * plan.scenario.budget.per_month)
+        cost = f"up to {bill.money(then)} a month at today's demand, {over} above the budget"
+        words.append(f"But from {each.label} on the same plan costs {cost} ({why}).")
+    return words
+
+
+def verdict_sentences(plan: Plan, bill: Bill) -> str:
+    """What was simulated, and cost against budget."""
+    cost = f"{bill.money(bill.total)} a month"
+    over = bill.total - 100 * plan.scenario.budget.per_month
+    room = f"{bill.money(abs(over))} {'above' if over > 0 else 'below'} the budget"
+    proof = plan.verification
+    if plan.status == "met" and proof is not None:
+        held = f"Every promise held in {proof.requests_simulated:,} simulated requests, each hour on {seeds_used(proof)} hold-out seeds."
+        fewest = min((v.requests for v in proof.verdicts), default=0)
+        return f"{cost}, {room}. {held}" + (f" One of them was seen by {fewest} requests only: that proves little." if fewest < FEW else "")
+    if plan.status == "missed" and proof is not None:
+        missed = sum(not v.met for v in proof.verdicts)
+        return f"{cost}, {room}, but {missed} of {counted(len(proof.verdicts), 'promise is', 'promises are')} missed in simulation."
+    if plan.status == "unverified":
+        why = "Too few requests come to judge a promise."
+        if proof is None:
+            why = "Built on capacities that you measured; nothing was simulated."
+        return f"{cost}, {room}. {why}"
+    served = "; ".join(unserved(plan)) or "not every request can be served"
+    what = "no plan fits the budget" if plan.status == "over_budget" else "no plan keeps every promise"
+    return f"{what[0].upper()}{what[1:]}. For {cost}: {served}."
+
+
+def unserved(plan: Plan) -> list[str]:
+    """For each class with unserved demand, the share that goes without."""
+    rows = flow_table(plan).rows
+    return [f"{name} leaves {percent(float(share or 0))} unserved" for name, target, _, share in rows if target == UNSERVED]
+
+
+def bounds(plan: Plan, bill: Bill) -> str:
+    """What no plan can undercut, by two arguments, and how far above them this one is.
+
+    A plan that leaves requests out may cost less than any that serves them: then only what serving them takes is said.
+    """
+    words = []
+    model, fluid = cents_of(plan, plan.solution.model_bound_usd), cents_of(plan, plan.fluid_bound_usd)
+    if plan.status in ("over_budget", "infeasible"):
+        told = plan.status == "over_budget" and math.isfinite(fluid)
+        return f"serving every request costs at least {bill.money(fluid)}, whatever the plan (fluid bound)" if told else ""
+    at_all = "no plan at all, reserve or not," if reserves(plan) else "no plan at all"
+    for name, bound, what in (("model bound", model, "no plan of this program"), ("fluid bound", fluid, at_all)):
+        if not math.isfinite(bound) or bill.total <= 0:
+            continue
+        gap = (bill.total - bound) / bill.total
+        if gap <= -0.0005:  # below, cents are rounded
+            words.append(f"{name} {bill.money(bound)}: simulation allowed {-gap:.1%} less than the program's margin asks")
+        else:
+            words.append(f"{name} {bill.money(bound)} (gap {max(gap, 0.0):.1%}): {what} costs less")
+    parts = plan.gap_parts
+    if parts is not None and parts.total_usd > parts.least_usd + 0.005:
+        words.append(causes(plan, bill))
+    return "; ".join(words)
+
+
+def causes(plan: Plan, bill: Bill) -> str:
+    """What of the cost has which cause, in the order in which they are removed; the reserve only where policy asks for one."""
+    parts, asked = plan.gap_parts, reserves(plan)
+    assert parts is not None
+    shares = [(parts.reserve_usd, f"for the reserve ({' and '.join(asked)})")] if asked else []
+    shares += [(parts.margin_usd, "for the margin"), (parts.integrality_usd, "because hosts are whole")]
+    shares.append((parts.pooling_usd, "because pools are small"))
+    told = ", ".join(f"{bill.money(cents_of(plan, usd))} {why}" for usd, why in shares)
+    return f"of the cost, {told}; the rest is {bill.money(cents_of(plan, parts.least_usd))}"
+
+
+def reserves(plan: Plan) -> list[str]:
+    """The keys of policy that keep something in reserve."""
+    return [f"policy.{name}" for name in ("n_plus_one", "relay_outage_reserve") if getattr(plan.program, name)]
+
+
+def told_flips(plan: Plan) -> list[str]:
+    """Where the answer flips, nearest to today first.
+
+    Account limits of which the plan needs less than half are left out where the explanation tells how near each relay is to them.
+    """
+
+    def distance(flip: Flip) -> float:
+        known = flip.flips_at is not None and flip.flips_at > 0 and flip.today > 0
+        return abs(math.log(flip.flips_at / flip.today)) if known else math.inf  # type: ignore[operator]
+
+    far = [f for f in plan.flips if f.name.endswith(" per minute") and distance(f) > math.log(2)]
+    kept = [flip for flip in plan.flips if plan.why is None or flip not in far]
+    return [flip.sentence for flip in sorted(kept, key=distance)]
+
+
+def pool_label(pool_id: str, classes: int) -> str:
+    """A pool's id for a narrow screen: a pool for every one of three or more classes says "all" instead of listing them.
+
+    >>> pool_label("o/m/fp8:a+b+c", 3), pool_label("o/m/fp8:a+b", 3)
+    ('o/m/fp8:all', 'o/m/fp8:a+b')
+    """
+    shape, colon, names = pool_id.rpartition(":")
+    return f"{shape}:all" if colon and classes > 2 and names.count("+") == classes - 1 else pool_id

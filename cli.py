@@ -60,7 +60,8 @@ def optimize(
     """
     from optimize.plan import optimize as find_plan
     from optimize.report.terminal.plan import render
-    from optimize.report.write import check_folder, write_results
+    from optimize.report.write import write_results
+    from optimize.tables.folder import check_folder
     from optimize.tables.plan_json import plan_json
     from sim.scenario import load_scenario
 
@@ -101,8 +102,8 @@ def simulate(
 ) -> None:
     """Replay one hour of the scenario's traffic against a fleet and print what users feel."""
     from optimize.report.terminal.simulate import render_simulation, simulation_json
-    from optimize.report.write import check_folder
     from optimize.simulate.named_fleet import simulate_fleet, write_log
+    from optimize.tables.folder import check_folder
     from sim.engine.warm import announce
     from sim.scenario import load_scenario
 
@@ -111,8 +112,8 @@ def simulate(
         check_folder(out)
     announce(tell)
     if stress or harden:
-        from optimize.report.stress_write import write_stress
         from optimize.report.terminal.stress import render_stress, stress_json
+        from optimize.report.write import write_stress
         from optimize.simulate.stress import stress_saved
 
         found = stress_saved(loaded, plan, hour, harden, tell, fleet, router, overflow)
@@ -428,7 +429,7 @@ def probe(
     Every call counts against the caps, and none is sent that could exceed one. The key never leaves the header of the calls.
     Exit code 0: answers were measured; 2: bad input, or nothing was answered; 130: interrupted, what was measured is kept.
     """
-    from optimize.report.write import check_folder
+    from optimize.tables.folder import check_folder
     from sim.probe import ask, records
     from sim.probe.render import render_probe
     from sim.probe.secret import read_key
@@ -519,7 +520,7 @@ def whatif(
     Exit code 0: answered; 1: no point came to an answer; 2: bad input; 130: interrupted, what was finished is kept.
     """
     from optimize.report.terminal.whatif import render_whatif, whatif_json
-    from optimize.report.whatif_write import write_whatif
+    from optimize.report.write import write_whatif
     from optimize.whatif.entry import Question, Where, exit_code, what_if
 
     where, question = Where(jobs, cluster, out, tell), Question(scenario, tuple(settings or ()), seed)
@@ -549,7 +550,7 @@ def decide(
     from optimize.finance.commitment.decide import decide as weigh
     from optimize.finance.commitment.decide import exit_code
     from optimize.report.terminal.decision_commitment import decision_json, render_decision, write_decision
-    from optimize.report.write import check_folder
+    from optimize.tables.folder import check_folder
     from sim.scenario import load_scenario
 
     loaded = load_scenario(scenario, settings or (), seed)

@@ -15,12 +15,14 @@ import numpy.typing as npt
 
 from sim.catalog.records import Relay, Source
 from sim.engine.deployment import PS
+from sim.engine.pool import Status
 from sim.fleet.clients import closed_loop, simulate_turns
-from sim.fleet.records import Fleet, RelayEndpoint, Status
+from sim.fleet.records import Fleet
 from sim.probe.fit import fit_latency
 from sim.probe.records import Caps, Load, Measured, Setup, Shape
 from sim.probe.run import probe
 from sim.probe.summary import latencies
+from sim.relay.endpoint import RelayEndpoint
 from sim.requests import Requests
 from tests.probe.server import Answer, Server, serving
 

@@ -22,9 +22,10 @@ import numpy as np
 from sim.catalog.loader import load_catalog
 from sim.engine.deployment import PS, Deployment
 from sim.engine.memory import kv_blocks
+from sim.engine.pool import Pool
 from sim.engine.step_cost import step_cost
 from sim.fleet.clients import Turns, session_turns, simulate_turns
-from sim.fleet.records import Fleet, Pool
+from sim.fleet.records import Fleet
 from sim.fleet.simulate import probe, simulate
 from sim.requests import Requests
 

@@ -27,7 +27,8 @@ from optimize.market.pools import pool_states, slo_rows
 from optimize.market.relay_bills import price_notes
 from optimize.market.relay_terms import relay_drops, relay_terms
 from optimize.money import cost_lines
-from optimize.records import Dropped, Plan, PoolOption
+from optimize.records import Dropped, PoolOption
+from optimize.result import Plan
 from optimize.search.cache import CapacityStore, default_folder
 from optimize.search.fresh_seeds import HOLD_OUT_SEEDS
 from optimize.search.hour_evidence import HourEvidence

@@ -7,14 +7,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from optimize.escalation import Escalation as Escalation
-from optimize.explain.records import Why
-from optimize.quality_records import Quality
-from optimize.uncertainty_records import Uncertainty
 from sim.catalog.records import Offer, Relay
 from sim.engine.deployment import Deployment
 from sim.requests import Demand
-from sim.scenario.records import Scenario
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -32,7 +27,7 @@ class SloRow:
 
 @dataclass(frozen=True)
 class PoolOption:
-    """A deployment on an offer, with the set of classes (indices) that the pool may serve. 
+    """A deployment on an offer, with the set of classes (indices) that the pool may serve.
 
     `id` reads offer/model/weights[/tpN]:class+class.
     """
@@ -231,7 +226,7 @@ class SloVerdict:
     attainment_ci95: tuple[float, float]
     requests: int
     met: bool
-    distribution: tuple[tuple[float, float], ...] = ()  # (cumulative share, latency in s), see `optimize.search.latency_ladder`
+    distribution: tuple[tuple[float, float], ...] = ()  # (cumulative share, latency in s), see `optimize.search.hour_evidence`
 
 
 @dataclass(frozen=True)
@@ -286,28 +281,14 @@ class Dropped:
 
 
 @dataclass(frozen=True)
-class Plan:
-    """A plan with its proof: what every report is made of. Money in USD; `usd_per_unit` converts into the scenario's currency."""
+class Escalation:
+    """What becomes of requests that this target answers in vain.
 
-    scenario: Scenario
-    demand: Demand
-    program: ProgramInput
-    solution: ProgramSolution
-    status: str  # met, unverified, over_budget, infeasible, missed
-    lines: tuple[CostLine, ...]
-    verification: Verification | None
-    fluid_bound_usd: float
-    alternatives: tuple[Alternative, ...]
-    flips: tuple[Flip, ...]
-    dropped: tuple[Dropped, ...]
-    binding: tuple[str, ...]  # what binds, in words
-    demand_band: tuple[tuple[float, float], ...]  # (requests per user-day, USD a month)
-    rounds: int
-    assumptions: tuple[str, ...]
-    warnings: tuple[str, ...]
-    usd_per_unit: float = 1.0
-    extra: dict[str, str] = field(default_factory=dict)
-    gap_parts: GapParts | None = None  # why it costs more than divisible hosts without reserve and margin would
-    uncertainty: Uncertainty | None = None  # None where nothing was simulated
-    why: Why | None = None  # None where nothing was explained
-    quality: Quality | None = None  # None where no class lets more than one model answer, and nothing is routed
+    share      [classes] part of those sent here that a stronger model answers again; 0 where none is stronger
+    strongest  [classes] bool, second answers may come from here
+    late       [slo rows] part of what is answered again that misses the promise, first answer and classifier included
+    """
+
+    share: Floats
+    strongest: npt.NDArray[np.bool_]
+    late: Floats

@@ -1,8 +1,8 @@
 """Every error that a user can cause.
 
-    ServeMixError                 base; the CLI prints it and exits with `exit_code`
-    +-- InputError (ValueError)   something a user wrote is wrong: all problems of the file at once; exit 2
-    +-- SimulationError           the simulator met a state that its laws forbid; exit 1 (a defect of ours)
+ServeMixError                 base; the CLI prints it and exits with `exit_code`
++-- InputError (ValueError)   something a user wrote is wrong: all problems of the file at once; exit 2
++-- SimulationError           the simulator met a state that its laws forbid; exit 1 (a defect of ours)
 """
 
 from __future__ import annotations

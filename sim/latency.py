@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from sim.engine.deployment import PS
-from sim.fleet.records import RequestLog, Status
+from sim.engine.pool import Status
+from sim.request_log import RequestLog
 
 Floats = npt.NDArray[np.float64]
 Samples = npt.NDArray[np.floating[Any]]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from sim.engine.deployment import EngineLimits, StepCost
-from sim.fleet.records import Pool
+from sim.engine.pool import Pool
 from sim.requests import Requests
 
 

@@ -7,10 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from sim.engine.pool import Status
 from sim.errors import InputError
-from sim.fleet.records import Cascade, FailOver, Fleet, RequestLog, Status
+from sim.fleet.records import Cascade, FailOver, Fleet
 from sim.fleet.run import Run
 from sim.fleet.simulate import simulate
+from sim.request_log import RequestLog
 from tests.samples import make_cost, make_pool, make_requests, random_requests
 
 WEAK = replace(make_pool(make_cost(base_ps=100), replicas=4), name="weak")

@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 
 from sim.engine.deployment import PS, EngineLimits
+from sim.engine.pool import Pool, Status
 from sim.errors import InputError
 from sim.fleet.clients import Turns, closed_loop, session_turns, simulate_turns
-from sim.fleet.records import Fleet, Overflow, Pool, RequestLog, Status
+from sim.fleet.records import Fleet, Overflow
 from sim.fleet.simulate import simulate
+from sim.request_log import RequestLog
 from sim.requests import Requests
 from tests.samples import make_cost, make_pool, make_requests, random_requests
 from tests.test_fleet import ENDPOINT, MS, one_pool, real_pool

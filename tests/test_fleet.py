@@ -12,13 +12,16 @@ import pytest
 
 from sim.catalog.records import Relay, Source
 from sim.engine.deployment import PS, EngineLimits
+from sim.engine.pool import Pool, Status
 from sim.engine.rows import request_rows
 from sim.engine.state import PoolState
 from sim.errors import InputError, SimulationError
 from sim.fleet import laws
-from sim.fleet.records import Fleet, Overflow, Pool, RelayEndpoint, RequestLog, SimulationResult, Status
+from sim.fleet.records import Fleet, Overflow, SimulationResult
 from sim.fleet.run import Run
 from sim.fleet.simulate import probe, simulate
+from sim.relay.endpoint import RelayEndpoint
+from sim.request_log import RequestLog
 from tests.samples import make_cost, make_pool, make_requests, random_requests
 
 SOURCE = Source("made up for this test", "2026-11-30")

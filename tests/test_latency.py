@@ -10,17 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sim.engine.deployment import PS
-from sim.fleet.records import RequestLog, Status
+from sim.engine.pool import Status
 from sim.latency import attainment, class_metrics, quantile, quantile_ci, replication_ci, verdict, wilson_ci
+from sim.request_log import RequestLog
 
 INF = math.inf
 
 
 def log(rows: list[tuple[float, float, float, int, int, Status]]) -> RequestLog:
     """Rows of (arrival_s, first_s, finish_s, output, class, status)."""
-    arrival, first, finish = (
-        np.array([-1 if row[i] < 0 else round(row[i] * PS) for row in rows], dtype=np.int64) for i in range(3)
-    )
+    arrival, first, finish = (np.array([-1 if row[i] < 0 else round(row[i] * PS) for row in rows], dtype=np.int64) for i in range(3))
     zeros = np.zeros(len(rows), dtype=np.int32)
     return RequestLog(
         arrival_ps=arrival,
@@ -95,10 +94,7 @@ def test_too_few_samples_leave_the_upper_side_open() -> None:
 
 def test_the_interval_over_replications_covers_the_mean() -> None:
     rng, runs = np.random.default_rng(5), 1000
-    hits = sum(
-        low <= 10 <= high
-        for low, high in (replication_ci(rng.normal(10, 1, 5).tolist()) for _ in range(runs))
-    )
+    hits = sum(low <= 10 <= high for low, high in (replication_ci(rng.normal(10, 1, 5).tolist()) for _ in range(runs)))
     assert abs(hits / runs - 0.95) < 4 * math.sqrt(0.05 * 0.95 / runs)
 
 
@@ -117,9 +113,7 @@ def test_dependent_samples_widen_the_interval_of_a_verdict() -> None:
     assert said.ci95_s[0] <= said.simulated_s <= said.ci95_s[1]
 
 
-@given(
-    st.lists(st.lists(st.one_of(st.floats(0, 100), st.just(INF)), max_size=30), max_size=5), st.floats(0, 100)
-)
+@given(st.lists(st.lists(st.one_of(st.floats(0, 100), st.just(INF)), max_size=30), max_size=5), st.floats(0, 100))
 def test_a_verdict_is_consistent_in_itself(seeds: list[list[float]], limit: float) -> None:
     said = verdict([np.array(seed, dtype=float) for seed in seeds], 0.9, limit)
     assert said.requests == sum(map(len, seeds))

@@ -11,12 +11,15 @@ import pytest
 import sim.fleet.life.pool
 from sim.catalog.relay_records import Outages, RetryPolicy
 from sim.engine.deployment import PS, EngineLimits
+from sim.engine.pool import Pool, Status
 from sim.errors import InputError, SimulationError
 from sim.fleet.life.draws import HOUR_PS, drawn_losses, hourly_changes
 from sim.fleet.life.records import Change, Lifecycle, LifeResult, PoolRules
 from sim.fleet.life.simulate import simulate_lifecycle
-from sim.fleet.records import FailOver, Fleet, Overflow, Pool, RelayEndpoint, RequestLog, SimulationResult, Status
+from sim.fleet.records import FailOver, Fleet, Overflow, SimulationResult
 from sim.fleet.simulate import simulate
+from sim.relay.endpoint import RelayEndpoint
+from sim.request_log import RequestLog
 from sim.requests import Requests
 from tests.fuzz.random_cases import random_case
 from tests.fuzz.random_conversations import caching_case

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from sim.catalog.loader import load_catalog
-from sim.fleet.records import Fleet, RelayEndpoint
+from sim.fleet.records import Fleet
 from sim.fleet.simulate import simulate
+from sim.relay.endpoint import RelayEndpoint
 from sim.traffic.model_tokens import counted, counted_by_class, counted_by_target
 from tests.samples import make_cost, make_pool, random_requests
 

@@ -11,7 +11,9 @@ import simpy
 
 from sim.catalog.records import Relay, Source
 from sim.engine.deployment import PS
-from sim.fleet.records import RelayEndpoint, RetryPolicy, Status, TargetStats
+from sim.engine.pool import Status, TargetStats
+from sim.fleet.records import RetryPolicy
+from sim.relay.endpoint import RelayEndpoint
 from sim.relay.server import BURST_S, RateLimit, RelayServer, relay_miss, unthrottled_latency
 from sim.scenario.records import Slo
 from sim.streams import stream

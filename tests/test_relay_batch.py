@@ -9,8 +9,10 @@ import pytest
 
 from sim.catalog.records import Relay, Source
 from sim.engine.deployment import PS
-from sim.fleet.records import Fleet, RelayEndpoint, RetryPolicy, Status
+from sim.engine.pool import Status
+from sim.fleet.records import Fleet, RetryPolicy
 from sim.fleet.simulate import simulate
+from sim.relay.endpoint import RelayEndpoint
 from tests.samples import random_requests
 from tests.test_fleet import same
 

@@ -10,9 +10,11 @@ import pytest
 
 from sim.catalog.relay_records import Law, LoadPoint, Outages, RelayLatency, RetryPolicy
 from sim.engine.deployment import PS
+from sim.engine.pool import Status
 from sim.errors import InputError
-from sim.fleet.records import FailOver, Fleet, RelayEndpoint, SimulationResult, Status
+from sim.fleet.records import FailOver, Fleet, SimulationResult
 from sim.fleet.simulate import simulate
+from sim.relay.endpoint import RelayEndpoint
 from sim.relay.latency import relay_miss
 from sim.relay.law import law_quantiles
 from sim.relay.outages import OutageClock, outage_share

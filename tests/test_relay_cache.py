@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from sim.engine.deployment import PS
-from sim.fleet.records import Fleet, RelayEndpoint
+from sim.fleet.records import Fleet
 from sim.fleet.simulate import simulate
 from sim.relay.cache import cached_and_written
+from sim.relay.endpoint import RelayEndpoint
 from sim.requests import Requests
 from tests.test_relay import RELAY
 

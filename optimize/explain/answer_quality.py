@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from optimize.explain.attribution import attribution
 from optimize.money import accepted_usd, requests_per_month
 from optimize.program.rows.escalations import answered_shares
-from optimize.quality_records import ClassQuality, ModelQuality, Quality
 from optimize.records import CostLine, ProgramInput, ProgramSolution
+from optimize.result import ClassQuality, ModelQuality, Quality
 from sim.scenario.records import Scenario
 
 UNKNOWN = "answer quality not evaluated"

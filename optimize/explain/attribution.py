@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from optimize.explain.records import Attribution, Floats
 from optimize.money import CLASSIFIER, HOUR_S
 from optimize.money.quantities import pool_work
 from optimize.records import CostLine, PoolTerms, ProgramInput, ProgramSolution
+from optimize.result import Attribution, Floats
 
 RULE = (
     "By use: each paid hour of a pool is charged to the classes that it serves in that hour, in proportion to the replica-seconds that "

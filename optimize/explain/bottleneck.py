@@ -8,16 +8,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from optimize.explain.binding import relay_need
-from optimize.explain.records import Bottleneck
 from optimize.money.quantities import pool_work
 from optimize.records import Floats, PoolTerms, ProgramInput, ProgramSolution
+from optimize.result import Bottleneck
 from optimize.search.loop import Market, Settled
 from optimize.search.simulated_hour import fleet_of
 from sim.catalog.records import CalibrationRow
 from sim.engine import physics
 from sim.engine.deployment import Deployment
+from sim.engine.pool import Pool, Status, TargetStats
 from sim.engine.step_cost import best_row, coefficients_of
-from sim.fleet.records import Fleet, Pool, RequestLog, Status, TargetStats
+from sim.fleet.records import Fleet
+from sim.request_log import RequestLog
 
 SEED = 8001
 WARMUP_S, WINDOW_S = 300.0, 600.0

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pulp
 
-from optimize.explain.records import Floats, Shadow
 from optimize.money import HOUR_S
 from optimize.program.routes import PoolRoute, penalty_usd, pool_route, pool_routes, undominated
 from optimize.program.rows.accounts import Wide, widened
@@ -16,6 +15,7 @@ from optimize.program.rows.build import build
 from optimize.program.rows.model import Model, View
 from optimize.program.solver import run
 from optimize.records import ProgramInput, ProgramSolution
+from optimize.result import Floats, Shadow
 
 LEAST_USD = 0.005  # a month, for one unit: below this a price is the solver's tolerance
 RPM, TPM, BUDGET_USD, POINT = 1000.0, 1e6, 1000.0, 0.01  # what people raise such limits by

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -9,20 +10,19 @@ from typing import Any
 
 from optimize.explain.alternatives import alternative, restrictions
 from optimize.explain.cost_gap import gap_of, margin_usd
-from optimize.explain.demand_band import band_ends, cost_at, today
 from optimize.explain.flips import flip_gpus, gpu_price_flip, limit_flips
-from optimize.explain.frontier import PARTS, served_for
 from optimize.explain.hit_flip import hit_flip
 from optimize.explain.near_optimal import groups, least, near
-from optimize.explain.records import FrontierPoint, Why
 from optimize.explain.side_questions import side_by_side
 from optimize.explain.uncertainty import uncertainty
 from optimize.explain.volume_flip import volume_flips
 from optimize.explain.why import known_and_least, why
-from optimize.records import Alternative, CostLine, Flip, GapParts
-from optimize.search.loop import Market, Settled
+from optimize.program.solve import solve
+from optimize.records import Alternative, CostLine, Flip, GapParts, ProgramInput
+from optimize.result import FrontierPoint, Uncertainty, Why
+from optimize.search.loop import Market, Restriction, Settled, settle
 from optimize.search.routing import routing_alternative
-from optimize.uncertainty_records import Uncertainty
+from sim.scenario.records import Scenario, SyntheticTraffic
 
 
 @dataclass(frozen=True)
@@ -108,3 +108,35 @@ def _band(market: Market, settled: Settled, ends: tuple[float, float] | None, co
         return ()
     low, high = zip(ends, costs_usd, strict=True)
     return (low, (today(market.scenario), settled.solution.cost_usd), high)
+
+
+PARTS = (0.5, 0.75, 0.9)  # of the least cost of serving everything
+GAP = 0.02
+
+
+def served_for(part: float, problem: ProgramInput, least_usd: float) -> FrontierPoint:
+    """The share of requests that a plan inside `part` of `least_usd` serves, as planned."""
+    demand = problem.demand
+    total = max(float((demand.mean_rps @ demand.weight_h).sum()), 1e-12)
+    budget = max(least_usd * part, problem.fixed_usd)
+    lost = float((solve(replace(problem, budget_usd=budget), gap=GAP).unserved @ demand.weight_h).sum())
+    return FrontierPoint(budget, max(0.0, 1.0 - lost / total))
+
+
+def band_ends(scenario: Scenario) -> tuple[float, float] | None:
+    """The ends of the plausible band of requests per user-day; None without a band."""
+    return scenario.requests_per_user_band if isinstance(scenario.traffic, SyntheticTraffic) else None
+
+
+def cost_at(requests_per_user: float, market: Market) -> float:
+    """Monthly cost of a plan for that many requests per user-day, measured in two rounds."""
+    market.tell(f"demand band: {requests_per_user:g} requests per user-day")
+    scaled = replace(market.demand, mean_rps=market.demand.mean_rps * (requests_per_user / today(market.scenario)))
+    name = f"{requests_per_user:g} requests per user-day"
+    return settle(market, Restriction(name, budget_usd=math.inf, demand=scaled, gap=0.01, rough=True), 2).solution.cost_usd
+
+
+def today(scenario: Scenario) -> float:
+    """Requests per user-day as the scenario has them."""
+    assert isinstance(scenario.traffic, SyntheticTraffic)
+    return scenario.traffic.conversations_per_user * scenario.traffic.turns_per_conversation

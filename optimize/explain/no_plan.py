@@ -8,11 +8,11 @@ from dataclasses import replace
 import numpy as np
 
 from optimize.explain.prompts_too_long import too_long
-from optimize.explain.records import Give, Left, NoPlan
 from optimize.market.pools import known_all, pool_states
 from optimize.market.relay_terms import relay_terms
 from optimize.money import HOUR_S
 from optimize.records import SloRow
+from optimize.result import Give, Left, NoPlan
 from optimize.search.loop import Market, Restriction, Settled, settle
 from optimize.search.routing import with_escalations
 from sim.engine.deployment import StepCost

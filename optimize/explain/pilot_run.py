@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from optimize.result import Pilot, PoolError
 from optimize.search.loop import Settled
-from optimize.uncertainty_records import Pilot, PoolError
 from sim.calibration.advise import proposals
 from sim.calibration.own_fit import unfitted
 from sim.catalog.records import Offer

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from optimize.explain.records import Floats, TooLong
 from optimize.market.candidates import longest_request, models_of
 from optimize.market.relay_terms import class_sample
 from optimize.market.token_factors import class_factors
+from optimize.result import Floats, TooLong
 from optimize.search.loop import Market
 from sim.traffic.model_tokens import counted_by_class
 

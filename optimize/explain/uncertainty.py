@@ -8,10 +8,10 @@ from dataclasses import replace
 import numpy as np
 
 from optimize.explain.pilot_run import pilot_for
+from optimize.result import Band, PoolError, Uncertainty
 from optimize.search.fresh_seeds import HOLD_OUT_SEEDS
 from optimize.search.loop import Market, Settled
 from optimize.search.verify import hours_to_simulate, verify
-from optimize.uncertainty_records import Band, PoolError, Uncertainty
 from sim.calibration.points import LOW_IN_FLIGHT, LOW_RATE_RPS, METRICS
 from sim.engine.deployment import PS, StepCost
 from sim.plural import counted

@@ -8,8 +8,8 @@ from optimize.explain.attribution import attribution
 from optimize.explain.bottleneck import bottlenecks, relay_room
 from optimize.explain.duals import demand_duals, measured_only, relaxation, shadows
 from optimize.explain.no_plan import no_plan
-from optimize.explain.records import NoPlan, Why
 from optimize.records import CostLine, ProgramInput, ProgramSolution
+from optimize.result import NoPlan, Why
 from optimize.search.loop import Market, Restriction, Settled
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from optimize.finance.break_even import capacity_error
 from optimize.money.charges import Charge, charges
 from optimize.money.quantities import scaling
-from optimize.records import Plan
+from optimize.result import Plan
 
 CHANGE = 0.2
 MOST = 8  # prices that are shown, by what they cost

@@ -9,9 +9,10 @@ import numpy as np
 
 from optimize.finance.pure_strategies import Strategy, all_api, self_hosted
 from optimize.finance.resolve_program import Curve, Work, closed, only
-from optimize.money.classifier import classifier_usd
+from optimize.money.bill import classifier_usd
 from optimize.money.quantities import scaling
-from optimize.records import Plan, PoolTerms, ProgramInput
+from optimize.records import PoolTerms, ProgramInput
+from optimize.result import Plan
 from sim.plural import plural
 
 DEMANDS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0)

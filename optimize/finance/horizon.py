@@ -12,12 +12,12 @@ from optimize.finance.monthly_plans import STEP, Replanning
 from optimize.finance.pure_strategies import all_api
 from optimize.finance.resolve_program import RelayPrices, Shift, shifted, solved
 from optimize.money.capital import drifted, npv_usd, payback_months
+from optimize.money.contracts import reservation_usd
 from optimize.money.extras import after_credits_usd
 from optimize.money.ownership import values_of
 from optimize.money.price_book import month_after, start_of
 from optimize.money.quantities import Scaled, requests_of
-from optimize.money.rent import reservation_usd
-from optimize.records import Plan
+from optimize.result import Plan
 
 PROGRAMS = 1000.0  # hour programs that one horizon may solve: at most 2 s of CPU for a small scenario, 3 s for a large one
 ONE_PROGRAM = 200.0  # enough for the hours of a week

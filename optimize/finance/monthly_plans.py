@@ -12,7 +12,8 @@ from optimize.finance.break_even import known_program
 from optimize.finance.resolve_program import Shift, Work, hour_programs, shifted, solved
 from optimize.money import cost_lines
 from optimize.money.quantities import Scaled, Scaling, scaling
-from optimize.records import Ints, Plan, ProgramSolution
+from optimize.records import Ints, ProgramSolution
+from optimize.result import Plan
 
 HELD = ("reserved_1y", "reserved_3y", "owned")  # terms whose hosts are paid for, used or not
 STEP = 0.10  # demand, tokens or a price that moved more than this since the last solution is worth a new one

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 from optimize.money.assumptions import finance_facts
 from optimize.money.capital import payback_months
+from optimize.money.contracts import hosts_usd
 from optimize.money.extras import double_running_usd
 from optimize.money.ownership import OwnedMonth, OwnHost, Values, known, owned_month, values_of, verdict
 from optimize.money.quantities import load_share
-from optimize.money.rent import hosts_usd
-from optimize.records import Plan, PoolTerms
+from optimize.records import PoolTerms
+from optimize.result import Plan
 
 OWNED = "owned"
 

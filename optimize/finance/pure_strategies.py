@@ -12,7 +12,8 @@ from optimize.finance.resolve_program import RelayPrices
 from optimize.money import calls_usd, hosts_usd
 from optimize.money.contracts import paid_request_usd
 from optimize.money.quantities import needed, pool_work
-from optimize.records import Alternative, Plan, PoolTerms, RelayTerms
+from optimize.records import Alternative, PoolTerms, RelayTerms
+from optimize.result import Plan
 
 ALL_API = ("relays wherever allowed", "all relay")
 SELF_HOSTED = ("own GPUs wherever possible", "all self-hosted")

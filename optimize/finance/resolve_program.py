@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from optimize.money.classifier import classifier_usd
+from optimize.money.bill import classifier_usd
 from optimize.program.by_stages.month import joined
 from optimize.program.routes import pool_routes
 from optimize.program.solve import SMALL, integers, solve

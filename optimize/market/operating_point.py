@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from optimize.records import PoolOption, SloRow
 from sim.engine.deployment import PS, StepCost
 from sim.engine.memory import kv_blocks
-from sim.fleet.records import Pool
+from sim.engine.pool import Pool
 
 LARGEST_POOL = 8  # capacity per replica grows with the pool: larger pools are planned at the figure of this size, on the safe side
 

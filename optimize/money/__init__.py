@@ -15,9 +15,8 @@ classifier   telling requests apart; the cost of an answer that is accepted
 bill         the lines of a plan's bill, and the charges (quantity x price) that they consist of
 """
 
-from optimize.money.bill import cost_lines, plan_cost_usd
-from optimize.money.classifier import CLASSIFIER, accepted_usd, classifier_usd
-from optimize.money.rent import hosts_usd
+from optimize.money.bill import CLASSIFIER, accepted_usd, classifier_usd, cost_lines, plan_cost_usd
+from optimize.money.contracts import hosts_usd
 from optimize.money.tokens import calls_usd, relay_request_usd, request_usd, requests_per_month
 from optimize.money.units import HOUR_S, HOURS_PER_MONTH, MTOK, to_currency, to_usd
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from optimize.money.classifier import CLASSIFIER, classified_requests
+from optimize.money.bill import CLASSIFIER, classified_requests
 from optimize.money.hours import off_peak_shares
 from optimize.money.metering import token_price
 from optimize.money.units import HOUR_S, HOURS_PER_MONTH, MTOK

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from optimize.money.capital import residual_share
+from optimize.money.contracts import reservation_usd
 from optimize.money.extras import double_running_usd
-from optimize.money.rent import reservation_usd
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,8 @@ import numpy as np
 
 from optimize.money import CLASSIFIER, hosts_usd
 from optimize.money.charges import OTHER, charges
-from optimize.records import Floats, Ints, Plan, PoolTerms
+from optimize.records import Floats, Ints, PoolTerms
+from optimize.result import Plan
 
 FOLLOWS = (" tokens", OTHER)  # charges of a relay that follow its tokens
 

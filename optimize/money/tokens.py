@@ -29,9 +29,7 @@ def request_usd(
     return float(usd / MTOK)
 
 
-def relay_request_usd(
-    relay: Relay, input_tokens: float, cached_tokens: float, output_tokens: float, written_tokens: float = 0.0
-) -> float:
+def relay_request_usd(relay: Relay, input_tokens: float, cached_tokens: float, output_tokens: float, written_tokens: float = 0.0) -> float:
     """Price of one request at `relay`, see `request_usd`; exact for means, because the price is linear in tokens.
 
     `written_tokens` of the input enter the cache, at a price of their own where the relay has one.

@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
-import csv
+import importlib.util
 import io
 import json
-import os
-import tempfile
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
-from optimize.audit.manifest import BRIEF, COPIES, copies, manifest, plan_bytes
-from optimize.money.charges import DIGITS
-from optimize.records import Plan
-from optimize.tables.columns import Table, Value
+from optimize.audit.manifest import BRIEF, COPIES, copies, manifest, plan_bytes, read_manifest
+from optimize.report.page.stress import BEGIN, stress_figure, with_stress
+from optimize.report.page.whatif_html import whatif_html
+from optimize.report.terminal.stress import FILE, hardening_table, stress_json, stress_table
+from optimize.report.terminal.whatif import whatif_json
+from optimize.result import Plan
+from optimize.simulate.stress_records import Stress
+from optimize.tables.columns import Table
 from optimize.tables.decision_why import why_tables
 from optimize.tables.finance import Money, finance_tables
+from optimize.tables.folder import check_folder, table_csv, write_bytes
 from optimize.tables.plan_json import plan_json
 from optimize.tables.tables import all_tables
+from optimize.whatif.records import Answer
 from sim.errors import InputError
-
-
-def check_folder(out: Path) -> None:
-    """InputError now, rather than after minutes of search, when results could not be written into `out`. Makes the folder."""
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=out):
-            pass
-    except OSError as error:
-        raise InputError(f"--out: {out}: {error.strerror or error}; name a folder that can be written") from None
 
 
 def write_results(plan: Plan, out: Path, explain: str = BRIEF) -> Path:
@@ -60,31 +56,64 @@ def write_results(plan: Plan, out: Path, explain: str = BRIEF) -> Path:
     return out
 
 
-def table_csv(table: Table) -> str:
-    """The table with a header row; empty where there is no value, "inf" for infinity; floats to 12 significant digits."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([column.name for column in table.columns])
-    writer.writerows([[_shown(value) for value in row] for row in table.rows])
-    return text.getvalue()
+def write_whatif(answer: Answer, out: Path, tell: Callable[[str], None] = lambda _: None) -> Path:
+    """Writes every form of the answer into `out`, each file in one step; returns `out`. Same answer, same bytes of CSV, JSON and HTML."""
+    check_folder(out)
+    for table in answer.tables:
+        write_bytes(out / f"{table.name}.csv", table_csv(table).encode())
+        if has_parquet():
+            write_bytes(out / f"{table.name}.parquet", parquet(table))
+    if not has_parquet():
+        tell("no Parquet: pyarrow is not installed (extra `parquet`); the CSV files hold the same")
+    write_bytes(out / "whatif.json", (json.dumps(whatif_json(answer), indent=2, allow_nan=False) + "\n").encode())
+    write_bytes(out / "whatif.html", whatif_html(answer).encode())
+    return out
 
 
-def _shown(value: Value) -> Value:
-    """A value of a table as a file has it: what floats are sure of, 0.225 and not 0.22499999999999998."""
-    return "" if value is None else float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value
+def has_parquet() -> bool:
+    """Whether Parquet can be written."""
+    return importlib.util.find_spec("pyarrow") is not None
 
 
-def write_bytes(path: Path, content: bytes) -> None:
-    """Replaces `path` in one step; on failure the old file stays and no part of the new one does."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+def parquet(table: Table) -> bytes:
+    """The table as Parquet, typed as its columns say; unit and meaning stand in the metadata of each field."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    types: dict[str, Any] = {"str": pa.string(), "int": pa.int64(), "float": pa.float64(), "bool": pa.bool_()}
+    fields = [pa.field(c.name, types[c.dtype], metadata={"unit": c.unit, "meaning": c.meaning}) for c in table.columns]
+    arrays = [pa.array([row[k] for row in table.rows], field.type) for k, field in enumerate(fields)]
+    buffer = io.BytesIO()
+    pq.write_table(pa.Table.from_arrays(arrays, schema=pa.schema(fields)), buffer)
+    return buffer.getvalue()
+
+
+def write_stress(stress: Stress, out: Path) -> str:
+    """Writes stress.json, stress.csv, figures/stress.png with .csv, and hardening.csv if there is any, into `out`; says where it all is.
+
+    Where `out` holds report.html of the same plan, its section on stress says from now on what came out. Same test, same bytes.
+    """
+    check_folder(out)
+    check_folder(out / "figures")
+    said = stress_json(stress)
+    write_bytes(out / FILE, (json.dumps(said, indent=2, allow_nan=False) + "\n").encode())
+    for each in (stress_table(stress), hardening_table(stress)):
+        if each.rows:
+            write_bytes(out / f"{each.name}.csv", table_csv(each).encode())
+    figure = stress_figure(said)
+    write_bytes(out / "figures" / f"{figure.name}.png", figure.png())
+    write_bytes(out / "figures" / f"{figure.name}.csv", table_csv(figure.data).encode())
+    return f"{out}, and in {out / 'report.html'}" if into_report(said, out) else str(out)
+
+
+def into_report(said: Mapping[str, Any], out: Path) -> bool:
+    """Puts the test into the report of the same plan in `out`; whether there is one."""
     try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        os.chmod(name, 0o644)
-        os.replace(name, path)
-    except OSError as error:
-        Path(name).unlink(missing_ok=True)
-        raise InputError(f"{path}: {error.strerror or error}; name another folder with --out") from None
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+        plan = read_manifest(out)["result"]["plan_sha256"]
+        page = (out / "report.html").read_text(encoding="utf-8")
+    except (InputError, OSError, KeyError, TypeError, UnicodeDecodeError):
+        return False
+    if BEGIN not in page or not plan or plan != said["plan_sha256"]:
+        return False
+    write_bytes(out / "report.html", with_stress(page, said).encode())
+    return True

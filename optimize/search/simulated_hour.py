@@ -15,7 +15,10 @@ from optimize.market.operating_point import pool_of
 from optimize.market.token_factors import fleet_factors
 from optimize.records import Floats, ProgramInput, ProgramSolution
 from sim.engine.deployment import PS, StepCost
-from sim.fleet.records import Fleet, Pool, RelayEndpoint, RequestLog
+from sim.engine.pool import Pool
+from sim.fleet.records import Fleet
+from sim.relay.endpoint import RelayEndpoint
+from sim.request_log import RequestLog
 from sim.requests import Demand, Requests
 from sim.scenario.records import Scenario
 from sim.streams import stream

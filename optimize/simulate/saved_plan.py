@@ -14,9 +14,11 @@ from optimize.market.failover import failovers
 from optimize.market.token_factors import class_factors, fleet_factors
 from sim.engine.deployment import PS, Deployment
 from sim.engine.memory import kv_blocks
+from sim.engine.pool import Pool
 from sim.engine.step_cost import step_cost
 from sim.errors import InputError
-from sim.fleet.records import Fleet, Pool, RelayEndpoint
+from sim.fleet.records import Fleet
+from sim.relay.endpoint import RelayEndpoint
 from sim.scenario import load_scenario
 from sim.scenario.records import Scenario
 

@@ -15,18 +15,20 @@ import numpy.typing as npt
 
 from optimize.market.engine_settings import router_of
 from optimize.market.pools import slo_rows
-from optimize.records import Plan, SloRow
+from optimize.records import SloRow
+from optimize.result import Plan
 from optimize.search.simulated_hour import HOUR_S, WARMUP_S, warmup_keep, without_backlog
 from optimize.simulate.named_fleet import slice_index
 from optimize.simulate.saved_plan import fleet_from_plan, read_plan
 from optimize.simulate.stress_cases import BEGIN_PS, END_PS, Case, Json, cases
 from optimize.simulate.stress_records import Attained, Stress, StressRow
 from sim.engine.deployment import PS
+from sim.engine.pool import Status
 from sim.errors import InputError
 from sim.fleet.life.simulate import simulate_lifecycle
-from sim.fleet.records import RequestLog, Status
 from sim.fleet.simulate import simulate
 from sim.latency import class_metrics, verdict
+from sim.request_log import RequestLog
 from sim.requests import Demand
 from sim.scenario.records import Scenario
 from sim.traffic import demand as demand_of

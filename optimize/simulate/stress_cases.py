@@ -16,9 +16,11 @@ from optimize.search.simulated_hour import HOUR_S, WARMUP_S
 from optimize.simulate.saved_plan import fleet_in
 from sim.catalog.relay_records import Outages
 from sim.engine.deployment import PS
+from sim.engine.pool import Pool
 from sim.fleet.life.records import Change, Lifecycle, PoolRules
-from sim.fleet.records import Fleet, Pool, RelayEndpoint
+from sim.fleet.records import Fleet
 from sim.plural import counted, plural
+from sim.relay.endpoint import RelayEndpoint
 from sim.requests import Demand
 from sim.scenario.records import Scenario
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from optimize.money import calls_usd, hosts_usd, to_currency
 from optimize.money.contracts import paid_request_usd
-from optimize.records import Plan
+from optimize.result import Plan
 
 SYMBOLS = {"USD": "$", "EUR": "€", "GBP": "£", "CNY": "CN¥", "JPY": "JP¥"}
 

@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from optimize.explain.records import Attribution, NoPlan, TooLong
 from optimize.money import HOUR_S
-from optimize.records import Plan
+from optimize.result import Attribution, NoPlan, Plan, TooLong
 from optimize.tables.bill import Bill, bill_of, cents_of, split
 from optimize.tables.columns import Column, Table, Value
 from sim.plural import counted

@@ -17,7 +17,7 @@ from optimize.money.price_book import PriceBook, price_book
 from optimize.money.quantities import requests_of, tokens_per_month
 from optimize.money.token_kinds import item_of
 from optimize.money.units import to_currency
-from optimize.records import Plan
+from optimize.result import Plan
 from optimize.tables import finance_columns
 from optimize.tables.bill import Bill, bill_of, cents_of, split
 from optimize.tables.columns import Table, Value

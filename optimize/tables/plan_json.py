@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from optimize.money import HOUR_S
-from optimize.records import Flip, Plan, SloVerdict
+from optimize.records import Flip, SloVerdict
+from optimize.result import Plan
 from optimize.tables.bill import Bill, cents_of
 from optimize.tables.decision_why import why_json
 from optimize.tables.finance import Money

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from optimize.records import Plan
+from optimize.result import Plan
 from optimize.tables.bill import Bill, cents_of
 from optimize.tables.phrases import STATUS_WORDS, percent
 

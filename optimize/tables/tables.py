@@ -9,7 +9,8 @@ import numpy as np
 from optimize.money import HOUR_S
 from optimize.money.charges import cached_tokens
 from optimize.program.rows.escalations import answered_shares
-from optimize.records import Plan, SloVerdict
+from optimize.records import SloVerdict
+from optimize.result import Plan
 from optimize.tables import columns
 from optimize.tables.bill import Bill, bill_of, cents_of
 from optimize.tables.columns import Table, Value

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from optimize.result import Band, PoolError, Uncertainty
 from optimize.tables.phrases import percent
-from optimize.uncertainty_records import Band, PoolError, Uncertainty
 
 COLUMNS = ("pool", "step cost", "load", "requests", "throughput", "TPOT", "TTFT")
 METRICS = ("throughput", "tpot", "ttft")

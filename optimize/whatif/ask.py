@@ -8,12 +8,11 @@ from pathlib import Path
 
 from optimize.search.cache import default_folder
 from optimize.whatif.crossings import crossings
-from optimize.whatif.grid import grid
+from optimize.whatif.outcome import point_table
 from optimize.whatif.records import Answer, Axis, Outcome, Point
 from optimize.whatif.run import Ran, Where, run_all
-from optimize.whatif.sample import sample
+from optimize.whatif.sample import grid, sample
 from optimize.whatif.scenarios import Source, load_points
-from optimize.whatif.table import point_table
 from optimize.whatif.task import Task
 from optimize.whatif.vary import parse_axes
 from sim.catalog.loader import load_catalog

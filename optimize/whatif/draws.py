@@ -18,9 +18,8 @@ from optimize.records import SloRow
 from optimize.search.simulated_hour import HOUR_S, WARMUP_S, warmup_keep, without_backlog
 from optimize.simulate.saved_plan import fleet_in
 from optimize.whatif.factors import with_factors
-from optimize.whatif.order import size_of
 from optimize.whatif.outcome import Row, rounded
-from optimize.whatif.task import Factors, content_key, scenario_content
+from optimize.whatif.task import Factors, content_key, scenario_content, size_of
 from sim.engine.deployment import PS
 from sim.requests import Demand
 from sim.scenario.records import Scenario

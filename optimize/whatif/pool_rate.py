@@ -12,8 +12,8 @@ from optimize.whatif.outcome import Row, rounded
 from optimize.whatif.task import content_key, scenario_content
 from sim.engine.deployment import PS, Deployment
 from sim.engine.memory import kv_blocks, weight_bytes
+from sim.engine.pool import Pool
 from sim.engine.step_cost import step_cost
-from sim.fleet.records import Pool
 from sim.scenario.records import Scenario
 
 SEEDS = (401, 402)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 
-from optimize.whatif.grid import MOST_POINTS
 from optimize.whatif.records import Axis, Level, Point
 from optimize.whatif.vary import level_of, whole
 from sim.errors import InputError
@@ -34,3 +35,15 @@ def drawn(axis: Axis, share: float) -> Level:
     if axis.span is not None:
         return level_of(axis.key, whole(axis.span, axis.span.at(share)))
     return axis.levels[min(int(share * len(axis.levels)), len(axis.levels) - 1)]
+
+
+MOST_POINTS = 10_000
+
+
+def grid(axes: Sequence[Axis]) -> tuple[Point, ...]:
+    """All combinations, the last axis changing fastest. InputError where they are too many."""
+    count = math.prod(len(axis.levels) for axis in axes)
+    if count > MOST_POINTS:
+        sizes = " x ".join(str(len(axis.levels)) for axis in axes)
+        raise InputError(f"--vary: {sizes} = {count:,} points; at most {MOST_POINTS:,}: write fewer values, or draw --samples N")
+    return tuple(Point(levels) for levels in itertools.product(*(axis.levels for axis in axes)))

@@ -9,19 +9,20 @@ import os
 import resource
 import sys
 import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
 
-from optimize.records import Plan
+from optimize.result import Plan
 from optimize.search.capacity import traffic_content
 from optimize.whatif.factors import with_factors
-from optimize.whatif.order import Sized, family_of, size_of
 from optimize.whatif.outcome import Row, no_row, row_of
 from optimize.whatif.records import Outcome
 from sim.errors import InputError
-from sim.scenario.records import LogTraffic, Scenario
+from sim.scenario.records import ConstantTraffic, LogTraffic, Scenario, SyntheticTraffic
 
 Factors = tuple[tuple[str, float], ...]
 ROOT = Path(__file__).resolve().parents[2]
@@ -106,6 +107,18 @@ def program() -> str:
     return digest.hexdigest()[:16]
 
 
+class Sized(Protocol):
+    """What is known of a job before it runs."""
+
+    @property
+    def family(self) -> str:
+        """Jobs of one family ask the simulator much the same."""
+
+    @property
+    def size(self) -> float:
+        """How long it may take, against the others."""
+
+
 class Job(Sized, Protocol):
     """What runs anywhere and is kept under its key."""
 
@@ -149,3 +162,34 @@ def peak_mb() -> float:
     """Most memory that this process has held so far, in MB."""
     unit = 1e6 if sys.platform == "darwin" else 1e3
     return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit, 1)
+
+
+SIMULATED = ("users", "input_tokens", "output_tokens", "step_time")  # factors that change what a pool sustains
+
+
+def in_turns(jobs: Mapping[str, Sized]) -> list[str]:
+    """The keys: one job of each family, then the next of each; within a turn the largest first.
+
+    Two processes that start with two points of one family would want the same measurements at the same time; later points find them in
+    the store. The largest first: what ends last is then small, and no process waits long for the others (Graham 1969).
+    """
+    members: Counter[str] = Counter()
+    turns: list[tuple[int, float, int, str]] = []
+    for k, (key, job) in enumerate(jobs.items()):
+        turns.append((members[job.family], -job.size, k, key))
+        members[job.family] += 1
+    return [key for *_, key in sorted(turns)]
+
+
+def family_of(scenario: Scenario, factors: Sequence[tuple[str, float]]) -> str:
+    """The same for points that differ only in prices, budget, relays or candidates."""
+    felt = [(name, factor) for name, factor in factors if name in SIMULATED and factor != 1.0]
+    return repr((scenario.traffic, scenario.request_classes, sorted(scenario.engine.items()), scenario.seed, felt))
+
+
+def size_of(scenario: Scenario, factors: Sequence[tuple[str, float]]) -> float:
+    """Requests of a day, in units that only points of one scenario share: what a proof simulates grows with them."""
+    traffic, users = scenario.traffic, dict(factors).get("users", 1.0)
+    if isinstance(traffic, SyntheticTraffic):
+        return traffic.daily_active_users * traffic.conversations_per_user * traffic.turns_per_conversation * users
+    return (traffic.rate_rps if isinstance(traffic, ConstantTraffic) else traffic.scale) * users

@@ -22,9 +22,7 @@ def rows_text(rows: Sequence[CalibrationRow], header: Sequence[str]) -> str:
     lines = [f"# {line}" for line in header] + ["sources:"]
     sources = {row.source: f"fit{index}" for index, row in reversed(list(enumerate(rows)))}
     for source, anchor in sources.items():
-        lines.append(
-            f"  {anchor}: &{anchor} {{title: {_quoted(source.title)}, date: {source.date}, note: {_quoted(source.note)}}}"
-        )
+        lines.append(f"  {anchor}: &{anchor} {{title: {_quoted(source.title)}, date: {source.date}, note: {_quoted(source.note)}}}")
     lines.append("calibration:")
     for row in rows:
         lines += [

@@ -16,10 +16,12 @@ from sim.calibration.schedule import run_schedule
 from sim.catalog.records import Catalog
 from sim.engine.deployment import BLOCK_TOKENS, PS, StepCost
 from sim.engine.memory import kv_blocks
+from sim.engine.pool import Pool, Status
 from sim.engine.step_cost import step_cost
 from sim.fleet.clients import Turns, simulate_turns
-from sim.fleet.records import Fleet, Pool, RequestLog, Status
+from sim.fleet.records import Fleet
 from sim.fleet.simulate import probe
+from sim.request_log import RequestLog
 from sim.requests import Requests
 
 CACHED_SHARE = 0.3  # prompts that the prefix cache held to a larger part cannot be replayed without it

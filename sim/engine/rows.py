@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sim.engine.jit import compiled
-from sim.fleet.records import Status
+from sim.engine.pool import Status
 from sim.requests import Requests
 
 ROW = np.dtype(

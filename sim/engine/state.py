@@ -10,8 +10,8 @@ import numpy.typing as npt
 from sim.engine import kernel, layout
 from sim.engine.deployment import BLOCK_TOKENS
 from sim.engine.links import PoolLinks
+from sim.engine.pool import Pool, TargetStats
 from sim.errors import SimulationError
-from sim.fleet.records import Pool, TargetStats
 
 _CLOCK = ("clock", "kind", "planned", "count")
 _DECODES = ("context", "decodes", "running", "waiting", "free")

@@ -11,9 +11,9 @@ import numpy as np
 from sim.engine import kernel
 from sim.engine.deployment import EngineLimits, StepCost
 from sim.engine.links import pool_links
+from sim.engine.pool import Pool
 from sim.engine.rows import request_rows
 from sim.engine.state import PoolState
-from sim.fleet.records import Pool
 from sim.requests import Requests
 
 

@@ -13,9 +13,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sim.engine.pool import Status, TargetStats
 from sim.errors import InputError
-from sim.fleet.records import Cascade, Fleet, RequestLog, SimulationResult, Status, TargetStats
+from sim.fleet.records import Cascade, Fleet, SimulationResult
 from sim.fleet.shares import targets_of
+from sim.request_log import RequestLog
 from sim.requests import Requests
 from sim.streams import stream
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from sim.engine.pool import Pool
 from sim.errors import InputError
-from sim.fleet.records import Fleet, Pool
+from sim.fleet.records import Fleet
 from sim.fleet.shares import ROUTERS, WHOLE
 from sim.requests import Requests
 

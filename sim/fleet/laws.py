@@ -6,9 +6,10 @@ import numpy as np
 import numpy.typing as npt
 
 from sim.engine import kernel, layout
+from sim.engine.pool import Status
 from sim.engine.state import PoolState
 from sim.errors import SimulationError
-from sim.fleet.records import RequestLog, Status
+from sim.request_log import RequestLog
 
 
 def check_log(log: RequestLog, all_ended: bool) -> None:

@@ -2,48 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from enum import IntEnum
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from sim.catalog.records import Relay
 from sim.catalog.relay_records import RetryPolicy as RetryPolicy
-from sim.engine.deployment import EngineLimits, StepCost
-
-
-class Status(IntEnum):
-    """How a request ended; all but FINISHED miss every SLO. IN_FLIGHT: still open at the end of the simulated time."""
-
-    FINISHED = 0
-    REJECTED = 1  # can never fit, or no target may serve it
-    FAILED = 2  # relay: retries spent
-    TIMED_OUT = 3
-    IN_FLIGHT = 4
-
-
-@dataclass(frozen=True)
-class Pool:
-    """Replicas of one deployment behind one queue discipline. `network_ps` is one round trip between client and pool."""
-
-    name: str
-    cost: StepCost
-    kv_blocks: int
-    limits: EngineLimits
-    replicas: int
-    network_ps: int = 0
-
-
-@dataclass(frozen=True)
-class RelayEndpoint:
-    """A relay as a routing target; `enforce_limits` False means that its RPM/TPM are taken as negotiated away."""
-
-    name: str
-    relay: Relay
-    retry: RetryPolicy = field(default_factory=RetryPolicy)
-    enforce_limits: bool = True
-    network_ps: int = 0
+from sim.engine.pool import Pool, TargetStats
+from sim.relay.endpoint import RelayEndpoint
+from sim.request_log import RequestLog
 
 
 @dataclass(frozen=True)
@@ -98,64 +65,6 @@ class Fleet:
     priorities: tuple[int, ...] = ()
     token_factors: npt.NDArray[np.float64] | None = None
     cascade: Cascade | None = None  # `shares` are then those of first answers
-
-
-@dataclass(frozen=True)
-class RequestLog:
-    """One row per request, in the order of `Requests`; times in ps since the start, -1 where it never happened.
-
-    arrival_ps first_ps finish_ps int64 (at the client, network included), class_id target int16, replica int32 (-1: relay or none),
-    status int8, input_tokens output_tokens int32, preemptions attempts int32,
-    cached_tokens int32 (prompt tokens that the request's first admission found in the prefix cache of an own replica)
-    """
-
-    arrival_ps: npt.NDArray[np.int64]
-    first_ps: npt.NDArray[np.int64]
-    finish_ps: npt.NDArray[np.int64]
-    class_id: npt.NDArray[np.int16]
-    target: npt.NDArray[np.int16]
-    replica: npt.NDArray[np.int32]
-    status: npt.NDArray[np.int8]
-    input_tokens: npt.NDArray[np.int32]
-    output_tokens: npt.NDArray[np.int32]
-    preemptions: npt.NDArray[np.int32]
-    attempts: npt.NDArray[np.int32]
-    cached_tokens: npt.NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
-
-    def __post_init__(self) -> None:
-        """A log without `cached_tokens` found nothing in a cache."""
-        if len(self.cached_tokens) != len(self.arrival_ps):
-            object.__setattr__(self, "cached_tokens", np.zeros(len(self.arrival_ps), np.int32))
-
-    def __len__(self) -> int:
-        return len(self.arrival_ps)
-
-
-@dataclass(frozen=True)
-class TargetStats:
-    """Totals of one target over the run. Shares are 0..1; for a relay only `requests` and what follows `attempts` are set."""
-
-    name: str
-    requests: int
-    steps: int = 0
-    busy_share: float = 0.0  # time with a step running, mean over replicas
-    kv_mean_share: float = 0.0  # blocks in use, time mean over replicas
-    kv_peak_share: float = 0.0
-    running_mean: float = 0.0  # sequences per replica
-    waiting_peak: int = 0
-    preemptions: int = 0
-    computed_tokens: int = 0
-    cached_tokens: int = 0  # found in the prefix cache instead, at first and repeated admissions
-    attempts: int = 0
-    throttled: int = 0  # 429 answers
-    errors: int = 0  # server errors before a token
-    unreachable: int = 0  # attempts in an outage
-    cut: int = 0  # answers that broke off: torn, cut by an outage, or given up before the first token
-    failed_over: int = 0  # requests that this relay failed and another target took over
-    billed_input_tokens: int = 0
-    billed_output_tokens: int = 0
-    lost_input_tokens: int = 0  # billed for attempts that did not end in a whole answer
-    lost_output_tokens: int = 0
 
 
 @dataclass(frozen=True)

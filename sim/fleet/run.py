@@ -12,13 +12,15 @@ import simpy
 
 from sim.engine import kernel, layout
 from sim.engine.links import PoolLinks, pool_links
+from sim.engine.pool import Pool, Status, TargetStats
 from sim.engine.rows import request_rows
 from sim.engine.state import PoolState
 from sim.errors import InputError
 from sim.fleet.laws import check_log, check_pool
-from sim.fleet.records import Fleet, Pool, RequestLog, SimulationResult, Status, TargetStats
+from sim.fleet.records import Fleet, SimulationResult
 from sim.fleet.shares import targets_of
 from sim.relay.server import RelayServer
+from sim.request_log import RequestLog
 from sim.requests import Requests
 from sim.streams import stream
 from sim.traffic.model_tokens import counted_by_target

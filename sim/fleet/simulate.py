@@ -10,10 +10,11 @@ import numpy.typing as npt
 import simpy
 
 from sim.engine import kernel, layout
+from sim.engine.pool import Pool
 from sim.engine.state import PoolState
 from sim.fleet.cascade import simulate_cascade
 from sim.fleet.checks import check_fleet, check_pool_record, check_requests
-from sim.fleet.records import Fleet, Pool, SimulationResult
+from sim.fleet.records import Fleet, SimulationResult
 from sim.fleet.run import Run, Serve
 from sim.relay.batch import submit_all
 from sim.relay.server import RelayServer
@@ -23,9 +24,7 @@ Int64s = npt.NDArray[np.int64]
 BLOCK = 65536  # numbers converted to Python ints at once: fast, and no list as long as the traffic
 
 
-def simulate(
-    fleet: Fleet, requests: Requests, seed: int, end_ps: int | None = None, *, event_per_arrival: bool = True
-) -> SimulationResult:
+def simulate(fleet: Fleet, requests: Requests, seed: int, end_ps: int | None = None, *, event_per_arrival: bool = True) -> SimulationResult:
     """Log and totals of `requests` served by `fleet`.
 
     Without `end_ps` the run ends when everything has ended. With it, what a target does at `end_ps` still counts (its shift

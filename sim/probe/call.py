@@ -7,17 +7,18 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import time
 from collections.abc import Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
+from email.utils import parsedate_to_datetime
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from sim.probe import records
-from sim.probe.limits_told import limits_told
+from sim.probe.limits import limits_told
 from sim.probe.records import Patience, Prompt, Reply, Setup
-from sim.probe.retry_after import retry_after_s
 from sim.probe.secret import redact
 
 if TYPE_CHECKING:
@@ -248,3 +249,30 @@ def _short(text: str) -> str:
     """One printable line."""
     line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     return line if len(line) <= NOTE_LETTERS else line[: NOTE_LETTERS - 3] + "..."
+
+
+LONGEST_S = 86_400.0
+
+
+def retry_after_s(headers: Mapping[str, str], now: float | None = None) -> float | None:
+    """Seconds to wait, from `retry-after-ms` or `Retry-After` (seconds or HTTP date, RFC 9110); None where nothing usable stands.
+
+    >>> retry_after_s({"retry-after": "2"}), retry_after_s({"retry-after-ms": "150"}), retry_after_s({"retry-after": "soon"})
+    (2.0, 0.15, None)
+    >>> retry_after_s({"retry-after": "Thu, 01 Jan 1970 00:01:00 GMT"}, now=50.0)
+    10.0
+    """
+    for name, unit_s in (("retry-after-ms", 1e-3), ("retry-after", 1.0)):
+        text = headers.get(name)
+        if not text:
+            continue
+        try:
+            seconds = float(text) * unit_s
+        except ValueError:
+            try:
+                seconds = parsedate_to_datetime(text).timestamp() - (time.time() if now is None else now)
+            except (ValueError, TypeError, OverflowError):
+                continue
+        if math.isfinite(seconds):
+            return min(max(seconds, 0.0), LONGEST_S)
+    return None

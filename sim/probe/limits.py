@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -107,3 +108,27 @@ async def _overload(sender: Sender, setup: Setup, shape: Shape, level: str, tell
     await open_arrivals(sender, wanted, even(rate_rps), setup.caps.requests, level, setup.load.most_in_flight, retries=False, enough=enough)
     rate, accepted = accepted_rate_rps(sender.attempts[start:])
     return Found(rate if accepted >= FEWEST else None, rate_rps, accepted)
+
+
+REQUEST_HEADERS = ("x-ratelimit-limit-requests", "anthropic-ratelimit-requests-limit")
+TOKEN_HEADERS = ("x-ratelimit-limit-tokens", "anthropic-ratelimit-tokens-limit")
+
+
+def limits_told(headers: Mapping[str, str]) -> tuple[float | None, float | None]:
+    """(requests, tokens) a minute as `x-ratelimit-limit-*` says (OpenAI, Azure, Groq, LiteLLM: a minute); None where it does not.
+
+    >>> limits_told({"x-ratelimit-limit-requests": "600", "x-ratelimit-limit-tokens": "-1"})
+    (600.0, None)
+    """
+    return _first(headers, REQUEST_HEADERS), _first(headers, TOKEN_HEADERS)
+
+
+def _first(headers: Mapping[str, str], names: tuple[str, ...]) -> float | None:
+    for name in names:
+        try:
+            value = float(headers.get(name) or "nan")
+        except ValueError:
+            continue
+        if math.isfinite(value) and value > 0:
+            return value
+    return None

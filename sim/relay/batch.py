@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sim.engine import layout
-from sim.fleet.records import Status
+from sim.engine.pool import Status
 from sim.relay.server import RelayServer
 from sim.requests import Requests
 

@@ -6,7 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from sim.catalog.records import Relay
-from sim.fleet.records import RequestLog, Status
+from sim.engine.pool import Status
+from sim.request_log import RequestLog
 from sim.requests import Requests
 
 LIFETIME_S = 300.0  # shortest lifetime that vendors state for automatic prompt caching; each use begins it anew

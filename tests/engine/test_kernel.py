@@ -11,9 +11,10 @@ import pytest
 
 from sim.engine import layout, step
 from sim.engine.deployment import EngineLimits
+from sim.engine.pool import Status
 from sim.errors import SimulationError
-from sim.fleet.records import RequestLog, Status
 from sim.fleet.simulate import probe
+from sim.request_log import RequestLog
 from tests.samples import make_cost, make_pool, make_requests, random_requests
 
 

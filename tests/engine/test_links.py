@@ -11,8 +11,8 @@ from sim.engine import kernel
 from sim.engine.groups import first_rows, number_groups
 from sim.engine.links import pool_links, request_links
 from sim.engine.state import PoolState
-from sim.fleet.records import RequestLog
 from sim.fleet.run import Run
+from sim.request_log import RequestLog
 from sim.requests import Requests
 from tests.fuzz.random_conversations import caching_case
 from tests.samples import make_requests

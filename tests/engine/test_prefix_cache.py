@@ -11,9 +11,11 @@ import numpy as np
 import pytest
 
 from sim.engine.deployment import EngineLimits
+from sim.engine.pool import Pool
 from sim.errors import InputError
-from sim.fleet.records import Fleet, Pool, RequestLog
+from sim.fleet.records import Fleet
 from sim.fleet.simulate import probe, simulate
+from sim.request_log import RequestLog
 from sim.requests import Requests
 from tests.samples import make_cost, make_pool, make_requests
 

@@ -8,8 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from sim.engine.deployment import BLOCK_TOKENS, EngineLimits, StepCost
+from sim.engine.pool import Pool
 from sim.fleet.clients import Turns
-from sim.fleet.records import Fleet, Pool
+from sim.fleet.records import Fleet
 from sim.requests import Requests
 from tests.samples import make_requests
 

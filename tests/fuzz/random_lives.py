@@ -8,8 +8,10 @@ import numpy as np
 
 from sim.catalog.records import Relay, Source
 from sim.catalog.relay_records import Outages, RetryPolicy
+from sim.engine.pool import Pool
 from sim.fleet.life.records import KINDS, Change, Lifecycle, PoolRules
-from sim.fleet.records import FailOver, Fleet, Overflow, Pool, RelayEndpoint
+from sim.fleet.records import FailOver, Fleet, Overflow
+from sim.relay.endpoint import RelayEndpoint
 from sim.requests import Requests
 from tests.fuzz.random_cases import random_case
 from tests.fuzz.random_conversations import caching_case

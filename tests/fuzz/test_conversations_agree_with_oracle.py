@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sim.fleet.records import Fleet, Pool
+from sim.engine.pool import Pool
+from sim.fleet.records import Fleet
 from sim.fleet.simulate import simulate
 from tests.fuzz.answers import COLUMNS, difference, differences, kernel_answer, oracle_answer, oracle_log
 from tests.fuzz.random_cases import Case, random_case

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from sim.fleet.records import Pool, Status
+from sim.engine.pool import Pool, Status
 from sim.fleet.simulate import simulate
 from tests.fuzz.answers import difference, differences, kernel_answer, oracle_answer
 from tests.fuzz.random_cases import Case, random_case

@@ -7,9 +7,10 @@ from dataclasses import fields
 import numpy as np
 import pytest
 
+from sim.engine.pool import Pool, Status
 from sim.fleet.life.records import LifeResult
 from sim.fleet.life.simulate import simulate_lifecycle
-from sim.fleet.records import Pool, RequestLog, Status
+from sim.request_log import RequestLog
 from tests.fuzz.random_lives import LifeCase, life_case
 
 QUICK, CHUNK = 400, 50

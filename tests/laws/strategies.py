@@ -9,7 +9,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from sim.engine.deployment import EngineLimits
-from sim.fleet.records import Pool
+from sim.engine.pool import Pool
 from sim.requests import Requests
 from tests.samples import make_cost, make_pool, make_requests
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from sim.fleet.records import Pool, Status
+from sim.engine.pool import Pool, Status
 from sim.fleet.simulate import probe
 from sim.requests import Requests
 from tests.laws.strategies import QUICK, conversations, pools, traffic

@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 
 from sim.catalog.records import Relay, Source
 from sim.engine.deployment import PS, EngineLimits
-from sim.fleet.records import Fleet, Pool, RelayEndpoint, SimulationResult, Status
+from sim.engine.pool import Pool, Status
+from sim.fleet.records import Fleet, SimulationResult
 from sim.fleet.simulate import probe, simulate
+from sim.relay.endpoint import RelayEndpoint
 from sim.requests import Requests
 from tests.laws.strategies import QUICK, pools, traffic
 from tests.samples import make_cost, make_pool, random_requests

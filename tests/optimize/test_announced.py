@@ -13,7 +13,8 @@ from optimize.finance import announced_prices as announced
 from optimize.finance.announced_prices import Announced, leaves, row_on
 from optimize.finance.horizon import Horizon, horizon
 from optimize.money import cost_lines
-from optimize.records import Plan, RelayTerms, UnitTerms
+from optimize.records import RelayTerms, UnitTerms
+from optimize.result import Plan
 from optimize.tables.bill import bill_of
 from optimize.tables.finance import Money
 from optimize.tables.finance_json import finance_json

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from optimize.plan import optimize
-from optimize.records import Plan
 from optimize.report.terminal.plan import render
+from optimize.result import Plan
 from optimize.tables.bill import bill_of, cents_of
 from optimize.tables.phrases import bounds
 from optimize.tables.plan_json import plan_json

@@ -9,7 +9,8 @@ import pytest
 
 from optimize.finance.break_even import DEMANDS, BreakEven, break_even, known_program
 from optimize.finance.resolve_program import Curve, Shift, Work, hour_programs, shifted, solved
-from optimize.records import Plan, PoolTerms, RelayTerms
+from optimize.records import PoolTerms, RelayTerms
+from optimize.result import Plan
 from sim.requests import Demand
 from tests.optimize.program.problems import offer, pool, problem, relay
 from tests.optimize.report import plan_fixture

@@ -16,8 +16,8 @@ from optimize.audit.compare_invoice import compare_actual
 from optimize.audit.compare_plans import Comparison, compare_plans
 from optimize.money import cost_lines
 from optimize.report.terminal.comparison import render_comparison
-from optimize.report.write import table_csv
 from optimize.tables.finance import Money, finance_tables
+from optimize.tables.folder import table_csv
 from optimize.tables.plan_json import plan_json
 from sim.errors import InputError
 from tests.optimize.report import plan_fixture

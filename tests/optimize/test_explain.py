@@ -12,11 +12,10 @@ import pytest
 from optimize.explain.attribution import attribution, pool_keys
 from optimize.explain.bottleneck import KV_MEMORY, SEQUENCES, Point, narrowest, parts_of
 from optimize.explain.duals import demand_duals, measured_only, relaxation, shadows
-from optimize.explain.frontier import served_for
+from optimize.explain.explanation import served_for
 from optimize.explain.near_optimal import Kind, gpu_types, keeps
 from optimize.explain.no_plan import no_plan
 from optimize.explain.prompts_too_long import too_long
-from optimize.explain.records import Why
 from optimize.explain.why import known_and_least, why
 from optimize.market.candidates import candidates
 from optimize.market.pools import pool_states, slo_rows
@@ -26,13 +25,14 @@ from optimize.plan import budget_usd, costs_of
 from optimize.plan import optimize as find_plan
 from optimize.program.solve import solve
 from optimize.records import ProgramInput
+from optimize.result import Why
 from optimize.search.cache import CapacityStore
 from optimize.search.loop import Market, Restriction, Settled, settle
 from optimize.tables.bill import bill_of
 from optimize.tables.decision_why import ALL, class_cost_table, sections
 from sim.catalog.loader import load_catalog
 from sim.engine.deployment import Deployment
-from sim.fleet.records import TargetStats
+from sim.engine.pool import TargetStats
 from sim.scenario import load_scenario
 from sim.scenario.records import Scenario
 from sim.traffic import demand as demand_of

@@ -12,7 +12,9 @@ from optimize.explain.bottleneck import MAX_REQUESTS, few_replicas
 from optimize.plan import optimize
 from sim.catalog.records import Relay, Source
 from sim.engine.deployment import PS
-from sim.fleet.records import Fleet, Pool, RelayEndpoint
+from sim.engine.pool import Pool
+from sim.fleet.records import Fleet
+from sim.relay.endpoint import RelayEndpoint
 from sim.scenario import load_scenario
 from tests.samples import make_cost, make_pool
 

@@ -13,7 +13,7 @@ from optimize.finance.own_or_rent import own_or_rent
 from optimize.finance.unit_costs import unit_costs
 from optimize.money.assumptions import finance_facts
 from optimize.money.ownership import values_of
-from optimize.records import Plan
+from optimize.result import Plan
 from sim.errors import InputError
 from sim.scenario import load_scenario
 from sim.scenario.records import Finance

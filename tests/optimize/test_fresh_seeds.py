@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import binom
 
 from optimize.plan import optimize
-from optimize.records import Plan
+from optimize.result import Plan
 from optimize.search.fresh_seeds import FEW_MISSES, relay_room, risk
 from sim.scenario import load_scenario
 

@@ -13,7 +13,7 @@ from optimize.finance.horizon import horizon
 from optimize.finance.pure_strategies import Strategy, all_api, self_hosted
 from optimize.money.capital import npv_usd
 from optimize.money.quantities import billed_share, load_share, scaled_hosts, scaling
-from optimize.records import Plan
+from optimize.result import Plan
 from sim.scenario.records import Finance
 from tests.optimize.report import plan_fixture
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from optimize.audit.compare_plans import compare_plans
-from optimize.records import Plan
 from optimize.report.page.html import html
 from optimize.report.terminal.plan import render
+from optimize.result import Plan
 from optimize.tables.bill import bill_of
 from optimize.tables.finance import Money, price_rows
 from optimize.tables.phrases import headline

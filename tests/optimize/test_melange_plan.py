@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from optimize.plan import optimize
-from optimize.records import Plan
+from optimize.result import Plan
 from sim.scenario import load_scenario
 from sim.scenario.records import Scenario
 

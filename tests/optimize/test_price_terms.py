@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from optimize.explain.hit_flip import at_full_price
-from optimize.finance.reprice import at_prices_of
+from optimize.finance.announced_prices import at_prices_of
 from optimize.market.relay_bills import Kept, class_bill, price_notes
 from optimize.market.relay_terms import relay_terms
 from optimize.money import charges as charges_module

@@ -15,7 +15,7 @@ import pytest
 from scipy.optimize import linprog
 
 from optimize.plan import optimize
-from optimize.records import Plan
+from optimize.result import Plan
 from sim.scenario import load_scenario
 
 Rates = dict[str, dict[str, float]]  # offer -> class -> requests/s of one replica

@@ -9,9 +9,10 @@ import pytest
 
 from optimize.market.relay_bills import Kept, cached_tokens, kept_of
 from optimize.market.relay_terms import class_sample
-from sim.fleet.records import Fleet, RelayEndpoint
+from sim.fleet.records import Fleet
 from sim.fleet.simulate import simulate
 from sim.relay.cache import cached_and_written
+from sim.relay.endpoint import RelayEndpoint
 from sim.scenario.records import Scenario, SyntheticTraffic
 from sim.traffic import demand as demand_of
 from sim.traffic import hour

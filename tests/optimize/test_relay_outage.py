@@ -9,7 +9,8 @@ import pytest
 
 from optimize.report.terminal.simulate import render_simulation, simulation_json
 from optimize.simulate.named_fleet import SimulationRun, simulate_fleet
-from sim.fleet.records import RelayEndpoint, Status
+from sim.engine.pool import Status
+from sim.relay.endpoint import RelayEndpoint
 from sim.scenario import load_scenario
 
 ROOT = Path(__file__).resolve().parents[2]

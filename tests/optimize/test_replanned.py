@@ -14,7 +14,7 @@ from optimize.finance.horizon import Horizon, horizon
 from optimize.finance.monthly_plans import Replanning, held_hosts
 from optimize.finance.resolve_program import Shift
 from optimize.money import cost_lines
-from optimize.records import Plan
+from optimize.result import Plan
 from sim.scenario.records import Finance
 from tests.optimize.program.problems import offer, pool, relay
 from tests.optimize.test_breakeven import CALL, HOST, host_or_call, plan_of

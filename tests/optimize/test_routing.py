@@ -18,9 +18,9 @@ from optimize.market.operating_point import Probe
 from optimize.market.pools import slo_rows
 from optimize.market.relay_terms import relay_terms
 from optimize.plan import optimize
-from optimize.quality_records import ClassQuality, ModelQuality
-from optimize.records import Alternative, Plan
+from optimize.records import Alternative
 from optimize.report.terminal.plan import render
+from optimize.result import ClassQuality, ModelQuality, Plan
 from optimize.search.loop import Settled
 from optimize.search.rate_search import run_seed
 from optimize.search.routing import NO_ROUTING, lateness, saves, strongest_only, with_escalations

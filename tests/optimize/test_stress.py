@@ -19,8 +19,8 @@ import optimize.simulate.stress
 import sim.fleet.life.draws
 from optimize.audit.manifest import plan_bytes
 from optimize.plan import optimize as make_plan
-from optimize.records import Plan
 from optimize.report.terminal.stress import render_stress, stress_json
+from optimize.result import Plan
 from optimize.search.cache import CapacityStore
 from optimize.search.simulated_hour import HOUR_S, WARMUP_S
 from optimize.simulate import stress_cases

@@ -12,10 +12,9 @@ import pytest
 from optimize.explain.pilot_run import cheapest_host
 from optimize.explain.uncertainty import error_at, scaled
 from optimize.plan import optimize
-from optimize.records import Plan
 from optimize.report.terminal.plan import render
+from optimize.result import Band, Plan, PoolError, Uncertainty
 from optimize.tables.uncertainty import sentences, uncertainty_json
-from optimize.uncertainty_records import Band, PoolError, Uncertainty
 from sim.catalog.loader import load_catalog
 from sim.engine.deployment import Deployment
 from sim.engine.step_cost import step_cost

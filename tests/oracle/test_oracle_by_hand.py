@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from sim.engine.deployment import EngineLimits
-from sim.fleet.records import Fleet, Pool, Status
+from sim.engine.pool import Pool, Status
+from sim.fleet.records import Fleet
 from sim.fleet.simulate import simulate
 from tests.oracle.fleet import OracleLog, simulate_plainly
 from tests.samples import make_cost, make_requests

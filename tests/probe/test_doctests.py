@@ -8,8 +8,8 @@ import importlib
 import pytest
 
 WITH_EXAMPLES = (
-    "sim.probe.ask", "sim.probe.caps", "sim.probe.limits_told", "sim.probe.profile", "sim.probe.prompts", "sim.probe.records",
-    "sim.probe.retry_after", "sim.probe.secret", "sim.relay.law", "sim.relay.limits", "sim.relay.outages", "sim.scenario.context_budget",
+    "sim.probe.ask", "sim.probe.caps", "sim.probe.limits", "sim.probe.profile", "sim.probe.prompts", "sim.probe.records",
+    "sim.probe.call", "sim.probe.secret", "sim.relay.law", "sim.relay.limits", "sim.relay.outages", "sim.scenario.context_budget",
     "sim.traffic.context",
 )  # fmt: skip
 

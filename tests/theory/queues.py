@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sim.engine.deployment import PS, EngineLimits
-from sim.fleet.records import Pool
+from sim.engine.pool import Pool
 from sim.requests import Requests
 from sim.streams import stream
 from tests.samples import make_cost

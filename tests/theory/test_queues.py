@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from sim.engine.deployment import PS, EngineLimits
-from sim.fleet.records import Fleet, Pool, SimulationResult, Status
+from sim.engine.pool import Pool, Status
+from sim.fleet.records import Fleet, SimulationResult
 from sim.fleet.simulate import probe, simulate
 from tests.samples import make_cost
 from tests.theory.queues import (

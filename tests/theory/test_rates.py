@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from sim.engine.deployment import PS, EngineLimits
-from sim.fleet.records import Fleet, Pool, Status
+from sim.engine.pool import Pool, Status
+from sim.fleet.records import Fleet
 from sim.fleet.simulate import probe, simulate
 from sim.requests import Requests
 from tests.samples import make_cost, make_requests

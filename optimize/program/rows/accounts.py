@@ -159,3 +159,15 @@ def payment_rows(model: Model) -> None:
         if account.cap_usd is not None:
             scale = max(account.cap_usd, 1e-6)
             model.add(f"most_paid_{g}", [(v, usd / scale) for v, usd in spent], pulp.LpConstraintLE, float(account.cap_usd > 0))
+
+
+def budget_row(model: Model) -> None:
+    """sum over hours of host prices, base hosts and relay calls <= budget (less fixed costs).
+
+    Scaled to 1, so that tolerances mean a share of it. Real money only: the penalty for unserved demand is not spent.
+    """
+    limit = model.view.budget_usd
+    if limit is None:
+        return
+    scale = max(limit, 1.0)
+    model.add("budget", [(v, usd / scale) for v, usd in model.money], pulp.LpConstraintLE, max(limit, 0.0) / scale)

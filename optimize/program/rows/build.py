@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 from optimize.program.routes import PoolRoute
-from optimize.program.rows.accounts import choice_rows, payment_rows, payment_variables
-from optimize.program.rows.again import again_rows
-from optimize.program.rows.budget import budget_row
-from optimize.program.rows.demand import demand_rows
-from optimize.program.rows.hosts import capacity_rows, linking_rows, running_rows
+from optimize.program.rows.accounts import budget_row, choice_rows, payment_rows, payment_variables
+from optimize.program.rows.demand import again_rows, demand_rows, miss_rows
+from optimize.program.rows.hosts import capacity_rows, linking_rows, running_rows, spot_rows, start_rows, stock_rows
 from optimize.program.rows.model import Model, View, variables
-from optimize.program.rows.relays import limit_rows, share_rows
+from optimize.program.rows.relays import limit_rows, share_rows, vendor_rows
 from optimize.program.rows.reserve import reserve_rows
-from optimize.program.rows.slo import miss_rows
-from optimize.program.rows.spot import spot_rows
-from optimize.program.rows.starts import start_rows
-from optimize.program.rows.stock import stock_rows
 from optimize.program.rows.units import unit_rows, unit_variables
-from optimize.program.rows.vendors import vendor_rows
 from optimize.records import ProgramInput
 
 FAMILIES = (

@@ -27,7 +27,7 @@ def miss_over(escalation: Escalation | None, c: int, i: int, miss: float, allowe
 def own_miss(escalation: Escalation | None, c: int, i: int, seen: float) -> float:
     """The miss share of answers that count, where `seen` of all that was first sent there missed promise i in the end.
 
-    >>> from optimize.escalation import Escalation as E
+    >>> from optimize.records import Escalation as E
     >>> round(own_miss(E(np.array([0.2]), np.array([False]), np.array([0.5])), 0, 0, 0.18), 9), own_miss(None, 0, 0, 0.18)
     (0.1, 0.18)
     """

@@ -64,3 +64,57 @@ def linking_rows(model: Model) -> None:
         assert on is not None
         most = largest_share(model.problem, by_index[p].terms.option)
         model.add(f"linked_{p}_{c}_{t}", [*terms, (on, -most)], pulp.LpConstraintLE, 0.0)
+
+
+def stock_rows(model: Model) -> None:
+    """Per offer o with a stock and hour t: sum of hosts_pt over its pools <= stock_o. One pool alone has this as its bound."""
+    offers: dict[str, list[int]] = {}
+    for k, route in enumerate(model.routes):
+        if route.terms.option.offer.stock is not None:
+            offers.setdefault(route.terms.option.offer.id, []).append(k)
+    for k, members in enumerate(offers.values()):
+        routes = [model.routes[m] for m in members]
+        if len(routes) < 2:
+            continue
+        stock = float(routes[0].terms.option.offer.stock or 0)
+        slices = model.view.slices if any(route.elastic for route in routes) else (model.view.slices[0],)
+        for t in slices:
+            terms: list[Pair] = [(v, 1.0) for v in (model.hosts_of(route, t) for route in routes) if v is not None]
+            model.add(f"stock_{k}_{t}", terms, pulp.LpConstraintLE, stock)
+
+
+def spot_rows(model: Model) -> None:
+    """Per class c and hour t: sum over spot pools p of x_pjct <= max_share.
+
+    So at least 1 - max_share of every class stands on hosts that nobody takes back, on relays, or is unserved. Spot capacity is
+    counted times its availability (see `pool_route`).
+    """
+    spot = model.problem.spot
+    if spot is None or spot.max_share >= 1.0:
+        return
+    taken = {route.index for route in model.routes if route.terms.option.offer.term == "spot"}
+    rows: dict[tuple[int, int], list[Pair]] = {}
+    for (p, _, c, t), variable in model.flow.items():
+        if p in taken:
+            rows.setdefault((c, t), []).append((variable, 1.0))
+    for (c, t), terms in rows.items():
+        model.add(f"spot_{c}_{t}", terms, pulp.LpConstraintLE, spot.max_share)
+
+
+def start_rows(model: Model) -> None:
+    """Per elastic pool p and hour t after hour t': n_pt - n_pt' <= s_pt; s_pt >= 0 costs boot_p times the price of an hour, each time.
+
+    In an hour alone n_pt' is what the hour before was given; where that is not known, prices on n stand in for these rows.
+    """
+    for (p, t), variable in model.starts.items():
+        terms = [(model.hosts[p, t], 1.0), (variable, -1.0)]
+        assert model.problem.boot is not None
+        if not model.view.month:
+            model.add(f"start_{p}_{t}", terms, pulp.LpConstraintLE, float((model.view.before or {}).get(p, 0)))
+            continue
+        if model.problem.boot.previous[t] == t:  # the same hour all day: hosts never start
+            continue
+        before = model.hosts.get((p, model.problem.boot.previous[t]))
+        if before is not None:
+            terms.append((before, -1.0))
+        model.add(f"start_{p}_{t}", terms, pulp.LpConstraintLE, 0.0)

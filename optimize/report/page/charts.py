@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from optimize.money.quantities import pool_work
-from optimize.records import Floats, Plan
+from optimize.records import Floats
 from optimize.report.page.drawing import BAD, COLOURS, GOOD, PAGE, WIDTH_IN, Theme, bars, figure, style
 from optimize.report.terminal import grid
+from optimize.result import Plan
 from optimize.tables import tables
 from optimize.tables.bill import Bill
 from optimize.tables.phrases import count, promise

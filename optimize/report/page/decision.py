@@ -8,8 +8,8 @@ from html import escape
 from typing import Any
 
 from optimize.finance.break_even import LOW
-from optimize.records import Plan
 from optimize.report.page.parts import bullets
+from optimize.result import Plan
 from optimize.tables.bill import cents_of
 from optimize.tables.decision_why import no_plan_lines
 from optimize.tables.finance import Money, daily_users

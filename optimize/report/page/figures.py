@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from optimize.records import Plan
 from optimize.report.page import charts, drawing, latency, money_charts
 from optimize.report.page.drawing import PAGE, PAPER, Theme
+from optimize.result import Plan
 from optimize.tables import tables
 from optimize.tables.columns import Table
 from optimize.tables.finance import Money, finance_tables

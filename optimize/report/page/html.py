@@ -7,7 +7,6 @@ from dataclasses import replace
 from html import escape
 from typing import Any
 
-from optimize.records import Plan
 from optimize.report.page import charts
 from optimize.report.page.decision import decision, reproduce
 from optimize.report.page.figures import Figure, figures
@@ -17,6 +16,7 @@ from optimize.report.page.stress import tried, untried
 from optimize.report.page.style import STYLE
 from optimize.report.terminal import grid
 from optimize.report.terminal.plan import cell
+from optimize.result import Plan
 from optimize.tables import decision_why, tables, uncertainty
 from optimize.tables.bill import Bill, cents_of
 from optimize.tables.columns import Table

@@ -6,8 +6,9 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from optimize.records import Plan, SloVerdict
+from optimize.records import SloVerdict
 from optimize.report.page.drawing import BAD, GOOD, WIDTH_IN, Theme, no_minor_ticks, round_values, style
+from optimize.result import Plan
 from optimize.tables import tables
 from optimize.tables.columns import Column, Table, Value
 from optimize.tables.phrases import duration, promise

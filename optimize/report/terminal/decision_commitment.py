@@ -10,8 +10,8 @@ from rich.text import Text
 
 from optimize.finance.commitment.records import Decision, Ranked
 from optimize.report.terminal.plan import bullets, output, screen, section, show, table
-from optimize.report.write import check_folder, table_csv, write_bytes
 from optimize.tables.columns import Column, Table, Value
+from optimize.tables.folder import check_folder, table_csv, write_bytes
 from optimize.tables.phrases import percent
 
 STAGES = (

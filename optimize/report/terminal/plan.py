@@ -14,8 +14,8 @@ from rich.table import Table
 from rich.text import Text
 
 from optimize.program.rows.escalations import answered_shares
-from optimize.records import Plan
 from optimize.report.terminal import grid
+from optimize.result import Plan
 from optimize.tables import decision_why, price_table, tables, uncertainty
 from optimize.tables.bill import Bill, bill_of, cents_of
 from optimize.tables.finance import Money

@@ -17,9 +17,10 @@ from optimize.tables.phrases import count, duration, percent, promise
 from optimize.tables.plan_json import number, seconds
 from sim.catalog.records import Relay
 from sim.engine.deployment import PS
-from sim.fleet.records import Pool, RelayEndpoint, Status
+from sim.engine.pool import Pool, Status
 from sim.latency import METRICS, attainment, class_metrics, quantile
 from sim.relay.cache import cached_and_written
+from sim.relay.endpoint import RelayEndpoint
 from sim.traffic.budget_effect import budget_effect
 from sim.traffic.lengths import turns_mean
 

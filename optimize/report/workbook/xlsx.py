@@ -9,9 +9,9 @@ from typing import Any
 
 import xlsxwriter
 
-from optimize.records import Plan
 from optimize.report.workbook import ahead, facts, inputs, lines, own
 from optimize.report.workbook.pen import Pen
+from optimize.result import Plan
 from optimize.tables import tables
 from optimize.tables.finance import Money, finance_tables
 

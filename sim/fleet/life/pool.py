@@ -11,12 +11,12 @@ import simpy
 
 from sim.engine import kernel, layout
 from sim.engine.evict import MASK, evict
+from sim.engine.pool import Status
 from sim.engine.state import PoolState
 from sim.errors import SimulationError
 from sim.fleet.clients import LATE, schedule
 from sim.fleet.life.records import Change, LifeTotals, PoolRules
 from sim.fleet.life.states import SERVING, Service, State
-from sim.fleet.records import Status
 from sim.fleet.run import Offer, Run, plain_offer
 from sim.streams import stream
 

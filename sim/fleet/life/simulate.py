@@ -9,12 +9,13 @@ from dataclasses import replace
 
 import numpy as np
 
+from sim.engine.pool import Pool, TargetStats
 from sim.engine.state import PoolState
 from sim.errors import InputError
 from sim.fleet.checks import check_fleet, check_requests
 from sim.fleet.life.pool import PoolLife
 from sim.fleet.life.records import KINDS, Change, Lifecycle, LifeResult, LifeTotals, PoolRules
-from sim.fleet.records import Fleet, Pool, TargetStats
+from sim.fleet.records import Fleet
 from sim.fleet.run import Offer, Run, plain_offer
 from sim.fleet.simulate import schedule_arrivals
 from sim.requests import Requests

@@ -167,7 +167,7 @@ class PolicySpec(Keys):
     n_plus_one: bool = key("every pool keeps its promise with one host lost", "", default=False)
     max_relay_share: Share = key("largest part of all requests that relays may serve", "0..1", default=1.0)
     max_vendor_share: VendorShares | None = key(
-        "the same for each vendor of relays: one number, or by vendor (`\"*\"`: all others)", "0..1", default=None
+        'the same for each vendor of relays: one number, or by vendor (`"*"`: all others)', "0..1", default=None
     )
     relay_outage_reserve: bool = key("in every hour the rest can carry what any one relay serves", "", default=False)
     relay_accounts: RelayAccounts = key("contracts with relays: commitments, caps, spend tiers", "", default_factory=list)

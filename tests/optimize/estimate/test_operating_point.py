@@ -10,9 +10,10 @@ from optimize.estimate.operating_point import Load, knee_batch, largest_safe_bat
 from sim.catalog.loader import load_catalog
 from sim.engine.deployment import PS, Deployment
 from sim.engine.memory import kv_blocks
+from sim.engine.pool import Pool
 from sim.engine.step_cost import step_cost
 from sim.fleet.clients import closed_loop, simulate_turns
-from sim.fleet.records import Fleet, Pool
+from sim.fleet.records import Fleet
 from sim.requests import Requests
 
 WAVES = 9

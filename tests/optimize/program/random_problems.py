@@ -8,17 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from optimize.records import (
-    BootTerms,
-    LoadLevel,
-    PoolTerms,
-    ProgramInput,
-    RelayTerms,
-    SloRow,
-    SpendTier,
-    SpotTerms,
-    UnitTerms,
-)
+from optimize.records import BootTerms, LoadLevel, PoolTerms, ProgramInput, RelayTerms, SloRow, SpendTier, SpotTerms, UnitTerms
 from sim.catalog.records import Offer
 from tests.optimize.program.problems import offer, pool, problem, relay
 

@@ -15,7 +15,6 @@ from optimize.records import (
     Dropped,
     Flip,
     LoadLevel,
-    Plan,
     PoolOption,
     PoolTerms,
     ProgramInput,
@@ -25,7 +24,8 @@ from optimize.records import (
     SloVerdict,
     Verification,
 )
-from optimize.search.latency_ladder import SHARES
+from optimize.result import Plan
+from optimize.search.hour_evidence import SHARES
 from sim.catalog.records import Catalog, Gpu, Model, Offer, Relay, Source, WeightFormat
 from sim.engine.deployment import Deployment
 from sim.requests import Demand

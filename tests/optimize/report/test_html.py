@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from optimize.explain.records import NoPlan, Why
 from optimize.records import Flip
 from optimize.report import write
 from optimize.report.page.html import html
 from optimize.report.page.style import STYLE
-from optimize.report.write import check_folder, write_results
+from optimize.report.write import write_results
+from optimize.result import NoPlan, Why
+from optimize.tables.folder import check_folder
 from optimize.tables.phrases import told_flips
 from sim.errors import InputError
 from tests.optimize.report import plan_fixture

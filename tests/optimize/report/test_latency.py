@@ -8,12 +8,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from optimize.records import Plan, SloRow
+from optimize.records import SloRow
 from optimize.report.page.figures import figures
 from optimize.report.page.html import DISTRIBUTIONS, html
 from optimize.report.page.latency import latency_summary, latency_words
-from optimize.search.hour_evidence import slo_verdict
-from optimize.search.latency_ladder import SHARES, latency_ladder
+from optimize.result import Plan
+from optimize.search.hour_evidence import SHARES, latency_ladder, slo_verdict
 from optimize.tables.finance import Money
 from optimize.tables.plan_json import NEVER_S, plan_json
 from optimize.tables.tables import latency_table

@@ -12,12 +12,12 @@ import openpyxl
 import pytest
 
 from optimize.money import cost_lines
-from optimize.records import Plan
 from optimize.report.page.html import html
 from optimize.report.terminal.plan import render
 from optimize.report.workbook.xlsx import xlsx
-from optimize.report.write import table_csv
+from optimize.result import Plan
 from optimize.tables.finance import Money, finance_tables
+from optimize.tables.folder import table_csv
 from optimize.tables.plan_json import plan_json
 from optimize.tables.tables import all_tables
 from tests.optimize.report import plan_fixture

@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from optimize.records import Plan
 from optimize.report.page.html import html
 from optimize.report.terminal.plan import render
-from optimize.report.write import table_csv
+from optimize.result import Plan
 from optimize.tables.columns import Column, Table
 from optimize.tables.finance import Money, finance_tables
 from optimize.tables.finance_json import contracts_json
+from optimize.tables.folder import table_csv
 from sim.catalog.contract import Contract
 from sim.catalog.records import Source
 from tests.optimize.report import plan_fixture

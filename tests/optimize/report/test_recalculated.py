@@ -13,12 +13,12 @@ from typing import Any
 import openpyxl
 import pytest
 
+from optimize.finance.announced_prices import at_prices_of
 from optimize.finance.horizon import horizon
-from optimize.finance.reprice import at_prices_of
 from optimize.money import cost_lines
 from optimize.money.charges import OTHER, charges
-from optimize.records import Plan
 from optimize.report.workbook.xlsx import xlsx
+from optimize.result import Plan
 from optimize.tables.bill import bill_of
 from optimize.tables.plan_json import plan_json
 from sim.scenario.records import Finance

@@ -15,10 +15,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from optimize.records import CostLine, Plan
+from optimize.records import CostLine
 from optimize.report.terminal import grid
 from optimize.report.terminal.plan import WIDTH, render
 from optimize.report.write import write_results
+from optimize.result import Plan
 from optimize.tables import columns
 from optimize.tables.bill import bill_of, split
 from optimize.tables.phrases import bounds, headline

@@ -12,7 +12,10 @@ from optimize.report.terminal.plan import WIDTH
 from optimize.report.terminal.simulate import render_simulation, simulation_json
 from optimize.simulate.named_fleet import SimulationRun
 from sim.engine.deployment import PS, EngineLimits, StepCost
-from sim.fleet.records import Fleet, Pool, RelayEndpoint, RequestLog, SimulationResult, Status, TargetStats
+from sim.engine.pool import Pool, Status, TargetStats
+from sim.fleet.records import Fleet, SimulationResult
+from sim.relay.endpoint import RelayEndpoint
+from sim.request_log import RequestLog
 from tests.optimize.report import plan_fixture
 
 HOUR_PS = 3600 * PS

@@ -14,7 +14,7 @@ import pytest
 
 from optimize.report.page.whatif_html import whatif_html
 from optimize.report.terminal.whatif import render_whatif, whatif_json
-from optimize.report.whatif_write import write_whatif
+from optimize.report.write import write_whatif
 from optimize.whatif import levers as lever_verb
 from optimize.whatif.crossings import crossing
 from optimize.whatif.entry import Question, Where, exit_code, what_if

@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 
 from optimize.whatif.ask import Question, factors_of, run_points
-from optimize.whatif.grid import grid
-from optimize.whatif.order import in_turns
 from optimize.whatif.run import Where
-from optimize.whatif.task import Task
+from optimize.whatif.sample import grid
+from optimize.whatif.task import Task, in_turns
 from optimize.whatif.vary import parse_axes
 
 SCENARIO = Path(__file__).resolve().parents[3] / "scenarios/two_offers.yaml"

@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 
-from optimize.whatif.keep import Kept
 from optimize.whatif.records import Outcome
-from optimize.whatif.run import Where, run_all
+from optimize.whatif.run import Kept, Where, run_all
 from sim.errors import InputError
 
 

@@ -1,4 +1,4 @@
-"""What an explanation consists of. Money in USD a month; shares are 0..1."""
+"""A plan with its proof and what surrounds it: what every report reads. Money in USD a month; shares are 0..1."""
 
 from __future__ import annotations
 
@@ -6,6 +6,19 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
+
+from optimize.records import (
+    Alternative,
+    CostLine,
+    Dropped,
+    Flip,
+    GapParts,
+    ProgramInput,
+    ProgramSolution,
+    Verification,
+)
+from sim.requests import Demand
+from sim.scenario.records import Scenario
 
 Floats = npt.NDArray[np.float64]
 
@@ -149,3 +162,126 @@ class Why:
     no_plan: NoPlan | None = None
     frontier: tuple[FrontierPoint, ...] = ()
     notes: tuple[str, ...] = field(default=())
+
+
+@dataclass(frozen=True)
+class PoolError:
+    """One pool of the plan and the error of its step cost on measurements that the fit has not seen.
+
+    load        "low" or "loaded": where the pool works in its busiest hour
+    share       of all requests of a month that it serves
+    errors      metric -> (median, p90) of |simulated / measured - 1| at that load
+    """
+
+    pool: str
+    deployment: str
+    calibrated: bool
+    load: str
+    share: float
+    errors: dict[str, tuple[float, float]]
+
+    @property
+    def step(self) -> tuple[float, float]:
+        """Median and p90 error of a step's time: the larger of throughput and TPOT."""
+        known = [self.errors[metric] for metric in ("throughput", "tpot") if metric in self.errors]
+        return (max((m for m, _ in known), default=0.0), max((p for _, p in known), default=0.0))
+
+
+@dataclass(frozen=True)
+class Band:
+    """The binding hours simulated again with each pool's step cost raised by its error. `missed` names promises that then fail."""
+
+    name: str  # "median" or "p90"
+    raised: tuple[float, float]  # least and largest error among the pools
+    hours: tuple[str, ...]
+    missed: tuple[str, ...]
+
+    @property
+    def met(self) -> bool:
+        """Whether every promise survives."""
+        return not self.missed
+
+
+@dataclass(frozen=True)
+class Pilot:
+    """The cheapest measurement that would replace the weakest step cost of the plan by the user's own."""
+
+    deployment: str
+    offer: str
+    hours: float
+    usd: float
+    commands: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Uncertainty:
+    """Everything that is said about how far the plan can be trusted. Shares are of all requests of a month.
+
+    safety_usd   what planning at (1 - safety) of measured capacity costs a month, as in `GapParts`; None where that was not computed
+    """
+
+    pools: tuple[PoolError, ...]
+    uncalibrated_share: float
+    relayed_share: float
+    bands: tuple[Band, ...]
+    pilot: Pilot | None
+    safety: float
+    safety_usd: float | None
+
+
+@dataclass(frozen=True)
+class ModelQuality:
+    """`share` of a class's answers come from `model`. `accepted` of `n` were accepted, surely `least`; None where nobody looked."""
+
+    model: str
+    share: float
+    accepted: float | None = None
+    least: float | None = None
+    n: int = 0
+
+
+@dataclass(frozen=True)
+class ClassQuality:
+    """`accepted` is the mean over the answers of all models, None unless each was evaluated; `usd_per_accepted` likewise."""
+
+    name: str
+    models: tuple[ModelQuality, ...]
+    accepted: float | None
+    usd_per_accepted: float | None
+
+
+@dataclass(frozen=True)
+class Quality:
+    """`verdict` continues the verdict in words, empty where there is nothing to add; `routing` says what routing saves."""
+
+    classes: tuple[ClassQuality, ...]
+    verdict: str
+    routing: str
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A plan with its proof: what every report is made of. Money in USD; `usd_per_unit` converts into the scenario's currency."""
+
+    scenario: Scenario
+    demand: Demand
+    program: ProgramInput
+    solution: ProgramSolution
+    status: str  # met, unverified, over_budget, infeasible, missed
+    lines: tuple[CostLine, ...]
+    verification: Verification | None
+    fluid_bound_usd: float
+    alternatives: tuple[Alternative, ...]
+    flips: tuple[Flip, ...]
+    dropped: tuple[Dropped, ...]
+    binding: tuple[str, ...]  # what binds, in words
+    demand_band: tuple[tuple[float, float], ...]  # (requests per user-day, USD a month)
+    rounds: int
+    assumptions: tuple[str, ...]
+    warnings: tuple[str, ...]
+    usd_per_unit: float = 1.0
+    extra: dict[str, str] = field(default_factory=dict)
+    gap_parts: GapParts | None = None  # why it costs more than divisible hosts without reserve and margin would
+    uncertainty: Uncertainty | None = None  # None where nothing was simulated
+    why: Why | None = None  # None where nothing was explained
+    quality: Quality | None = None  # None where no class lets more than one model answer, and nothing is routed

@@ -1,0 +1,1 @@
+"""Which fleet to buy: market, program, search, and what surrounds a plan."""

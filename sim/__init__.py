@@ -1,0 +1,1 @@
+"""Given a fleet and traffic: what do users feel?"""

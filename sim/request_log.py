@@ -1,4 +1,4 @@
-"""TODO"""
+"""What a simulation returns: one row per request."""
 
 from __future__ import annotations
 

@@ -110,7 +110,7 @@ def test_a_planted_breach_of_each_rule_is_found(tmp_path: Path) -> None:
         "optimize/__init__.py": "",
         "optimize/plan.py": "def f():\n    import cli\n",
         "sim/__init__.py": "",
-        "sim/fleet.py": "from optimize.plan import f\nfrom tests.oracle import engine\n",
+        "sim/fleet/simulate.py": "from optimize.plan import f\nfrom tests.oracle import engine\n",
         "sim/catalog/__init__.py": "from sim.catalog.loader import load\n",
         "sim/catalog/loader.py": "from . import load\nfrom .. import fleet\nfrom ..errors import InputError\n",
         "sim/errors.py": "",

@@ -1,1 +1,1 @@
-"""optimize/audit."""
+"""Saved plans compared with each other, with an invoice, and with themselves made again."""

@@ -1,0 +1,1 @@
+"""What people read: terminal, page and workbook, from the same tables."""

@@ -1,1 +1,1 @@
-"""optimize/simulate."""
+"""A named or saved fleet simulated, and tried under stress."""

@@ -1,1 +1,1 @@
-"""optimize/tables."""
+"""Tables that every report reads: columns declared once, plan.json, bills, phrases."""

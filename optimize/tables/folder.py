@@ -1,4 +1,4 @@
-"""TODO"""
+"""The results folder: checked before long work, written whole files at a time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is known of the quality of answers, for terminal and JSON; computed in optimize/quality.py."""
+"""What is known of the quality of answers, for terminal and JSON; computed in optimize/explain/answer_quality.py."""
 
 from __future__ import annotations
 

@@ -1,0 +1,1 @@
+"""Step costs fitted to measured serving points, and validated against them."""

@@ -1,0 +1,1 @@
+"""One replica: memory, step cost, the compiled scheduler kernel, the pool."""

@@ -1,4 +1,4 @@
-"""TODO"""
+"""A pool of replicas as a routing target, and how a request ends."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""sim/fleet."""
+"""Pools and relays joined under one SimPy environment: requests in, request log out."""

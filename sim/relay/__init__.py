@@ -1,1 +1,1 @@
-"""sim/relay."""
+"""A remote API: latency draws, limits, retries, outages, cache and token meter."""

@@ -1,4 +1,4 @@
-"""TODO"""
+"""A relay as a routing target."""
 
 from __future__ import annotations
 

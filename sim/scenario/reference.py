@@ -59,7 +59,7 @@ SECTIONS: tuple[tuple[str, type[BaseModel]], ...] = (
 
 HEAD = """# Scenario keys
 
-Made from the schema by `python -m sim.scenario.reference docs/reference/scenario.md`; change sim/scenario/schema.py instead.
+Made from the schema by `python -m sim.scenario.reference docs/reference/scenario.md`; change sim/scenario/schema/scenario.py instead.
 
 A scenario is one YAML file. Keys that are not listed here are refused. Numbers are bare: seconds, tokens, requests a second,
 US dollars; `0.2`, never `200ms`. Shares are 0 to 1. Paths are relative to the scenario file. `--set key.path=value` replaces a

@@ -1,1 +1,1 @@
-"""sim/start."""
+"""A scenario from what people have: options, a bill, a log."""

@@ -62,7 +62,8 @@ def test_known_values_are_not_computed_and_each_key_is_asked_once(tmp_path: Path
 
 def test_claim_of_a_killed_process_is_free_at_once(tmp_path: Path) -> None:
     code = (
-        "import sys, time; from pathlib import Path; from optimize.search.cache_lock import claimed; from optimize.search.cache import CapacityStore\n"
+        "import sys, time; from pathlib import Path; "
+        "from optimize.search.cache_lock import claimed; from optimize.search.cache import CapacityStore\n"
         f"with claimed(CapacityStore(Path({str(tmp_path)!r})), ['a'], 1) as mine: print(mine, flush=True); time.sleep(60)"
     )
     process = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE, text=True)

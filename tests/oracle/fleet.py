@@ -164,5 +164,5 @@ class OracleFleet:
 def simulate_plainly(
     fleet: Fleet, requests: Requests, end_ps: int | None = None, rules: Rules = THE_RULES, turns: Turns | None = None
 ) -> OracleLog:
-    """What `sim.fleet.simulate.simulate`, or with `turns` `sim.fleet.clients.simulate_turns`, must answer for a fleet of pools whose shares are 0 or 1."""
+    """What `simulate`, or with `turns` `simulate_turns` of `sim.fleet`, must answer for a fleet of pools whose shares are 0 or 1."""
     return OracleFleet(fleet, requests, rules, turns).run(end_ps)

@@ -1,1 +1,1 @@
-"""optimize/program/by_stages."""
+"""How a program whose hours are nearly separable is solved: base hosts first, then each hour alone."""

@@ -1,1 +1,1 @@
-"""optimize/report/terminal."""
+"""What every command prints on the terminal."""

@@ -1,1 +1,1 @@
-"""sim/catalog/refresh."""
+"""New list prices of relays from an installed price package, as a diff to review."""

@@ -1,1 +1,1 @@
-"""sim/fleet/life."""
+"""The life of hosts: boots, drains, failures, repairs, spot notices."""

@@ -1,1 +1,1 @@
-"""sim/scenario/routing."""
+"""Which models may answer which task, by a table or by evaluations."""

@@ -1,1 +1,1 @@
-"""sim/scenario/schema."""
+"""What a scenario file may say, as pydantic models."""

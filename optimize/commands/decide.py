@@ -1,0 +1,40 @@
+"""`servemix decide`: what to sign."""
+
+from __future__ import annotations
+
+import typer
+import typer.core
+
+from optimize.commands.common import AsJson, Jobs, OutFolder, ScenarioFile, Seed, Settings, app, emit_json, tell
+
+
+@app.command(epilog="Example: python cli.py decide scenarios/decide_small.yaml")
+def decide(
+    scenario: ScenarioFile,
+    as_json: AsJson = False,
+    out: OutFolder = None,
+    seed: Seed = None,
+    settings: Settings = None,
+    jobs: Jobs = 2,
+) -> None:
+    """Which of the scenario's `commitments` to sign: each is held fixed, the rest is planned again in every future.
+
+    Exit code 0: a stage serves everything in every future; 2: bad input; 3: none does.
+    """
+    from optimize.finance.commitment.decide import decide as weigh
+    from optimize.finance.commitment.decide import exit_code
+    from optimize.report.terminal.decision_commitment import decision_json, render_decision, write_decision
+    from optimize.tables.folder import check_folder
+    from sim.scenario import load_scenario
+
+    loaded = load_scenario(scenario, settings or (), seed)
+    if out is not None:
+        check_folder(out)
+    decision = weigh(loaded, jobs=jobs, tell=tell)
+    if as_json:
+        emit_json(decision_json(decision))
+    else:
+        print(render_decision(decision), end="")
+    if out is not None:
+        tell(f"results in {write_decision(decision, out)}")
+    raise typer.Exit(exit_code(decision))

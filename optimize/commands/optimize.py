@@ -1,0 +1,49 @@
+"""`servemix optimize`: the cheapest plan, proved."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import typer
+import typer.core
+
+from optimize.commands.common import AsJson, Jobs, OutFolder, ScenarioFile, Seed, Settings, app, emit_json, tell
+
+Explain = Literal["brief", "full"]
+EXIT_CODES = {"met": 0, "unverified": 0, "over_budget": 3, "infeasible": 3, "missed": 4}
+
+
+@app.command(epilog="Example: python cli.py optimize scenarios/two_offers.yaml")
+def optimize(
+    scenario: ScenarioFile,
+    as_json: AsJson = False,
+    out: OutFolder = None,
+    seed: Seed = None,
+    settings: Settings = None,
+    jobs: Jobs = 2,
+    safety: Annotated[float | None, typer.Option("--safety", min=0, max=0.9, help="Capacity kept back; else policy.safety.")] = None,
+    explain: Annotated[Explain, typer.Option("--explain", help="full: alternatives simulated, every promise relaxed (minutes).")] = "brief",
+) -> None:
+    """Find the cheapest plan that keeps every promise inside the budget, and prove it by simulation.
+
+    Exit code 0: plan met; 2: bad input; 3: no plan inside SLO and budget; 4: the best plan still misses in simulation.
+    """
+    from optimize.plan import optimize as find_plan
+    from optimize.report.terminal.plan import render
+    from optimize.report.write import write_results
+    from optimize.tables.folder import check_folder
+    from optimize.tables.plan_json import plan_json
+    from sim.scenario import load_scenario
+
+    margin = [] if safety is None else [f"policy.safety={safety}"]
+    loaded = load_scenario(scenario, [*(settings or ()), *margin], seed)
+    if out is not None:
+        check_folder(out)
+    plan = find_plan(loaded, jobs=jobs, tell=tell, full=explain == "full")
+    if as_json:
+        emit_json(plan_json(plan))
+    else:
+        print(render(plan), end="")
+    if out is not None:
+        tell(f"results in {write_results(plan, out, explain)}")
+    raise typer.Exit(EXIT_CODES[plan.status])

@@ -22,11 +22,11 @@ from benchmarks.fidelity_plot import parity_plot
 from sim.calibration.crossvalidate import absolute_errors, by_gpu, by_group, data_sheet, fit, held_out
 from sim.calibration.fit import replayable, table
 from sim.calibration.points import METRICS, Point, load_points
-from sim.calibration.request_log import Latencies, replay_poisson
+from sim.calibration.replay_log import Latencies, replay_poisson
 from sim.calibration.trace import measured_table
-from sim.calibration.validate import Row, validate
+from sim.calibration.validate_points import Row, validate
+from sim.catalog.facts import Catalog
 from sim.catalog.loader import load_catalog
-from sim.catalog.records import Catalog
 from sim.engine.deployment import Deployment, EngineLimits
 from sim.engine.step_cost import step_cost
 

@@ -18,7 +18,7 @@ import numpy as np
 from optimize.program.fluid import fluid_bound_usd
 from optimize.program.solve import solve
 from optimize.records import BootTerms, LoadLevel, PoolOption, PoolTerms, ProgramInput, RelayTerms, SloRow, SpendTier, SpotTerms, UnitTerms
-from sim.catalog.records import Offer, Relay, Source
+from sim.catalog.facts import Offer, Relay, Source
 from sim.requests import Demand
 
 SOURCE = Source("drawn for a benchmark", "2026-11-30")

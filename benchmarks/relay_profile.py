@@ -13,14 +13,14 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from sim.catalog.records import Relay, Source
+from sim.catalog.facts import Relay, Source
 from sim.engine.deployment import PS
 from sim.engine.pool import Status
 from sim.fleet.clients import closed_loop, simulate_turns
-from sim.fleet.records import Fleet
-from sim.probe.fit import fit_latency
-from sim.probe.records import Caps, Load, Measured, Setup, Shape
-from sim.probe.run import probe
+from sim.fleet.fleet import Fleet
+from sim.probe.attempts import Caps, Load, Measured, Setup, Shape
+from sim.probe.fit_latency import fit_latency
+from sim.probe.run_load import probe
 from sim.probe.summary import latencies
 from sim.relay.endpoint import RelayEndpoint
 from sim.requests import Requests

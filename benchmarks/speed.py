@@ -25,7 +25,7 @@ from sim.engine.memory import kv_blocks
 from sim.engine.pool import Pool
 from sim.engine.step_cost import step_cost
 from sim.fleet.clients import Turns, session_turns, simulate_turns
-from sim.fleet.records import Fleet
+from sim.fleet.fleet import Fleet
 from sim.fleet.simulate import probe, simulate
 from sim.requests import Requests
 

@@ -27,9 +27,9 @@ from pathlib import Path
 from typing import Any
 
 from optimize.whatif.ask import Question, run_points
-from optimize.whatif.records import Outcome, Point
-from optimize.whatif.run import Where
+from optimize.whatif.run_jobs import Where
 from optimize.whatif.sample import grid
+from optimize.whatif.study import Outcome, Point
 from optimize.whatif.task import program
 from optimize.whatif.tornado import one_at_a_time
 from optimize.whatif.vary import parse_axes

@@ -41,7 +41,7 @@ from sim.engine.deployment import StepCost
 from sim.engine.step_cost import step_cost
 from sim.engine.warm import warm_up
 from sim.plural import counted
-from sim.scenario.records import Scenario
+from sim.scenario.scenario import Scenario
 from sim.traffic import demand as demand_of
 
 

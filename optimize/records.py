@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from sim.catalog.records import Offer, Relay
+from sim.catalog.facts import Offer, Relay
 from sim.engine.deployment import Deployment
 from sim.requests import Demand
 

@@ -18,7 +18,7 @@ from optimize.records import (
     Verification,
 )
 from sim.requests import Demand
-from sim.scenario.records import Scenario
+from sim.scenario.scenario import Scenario
 
 Floats = npt.NDArray[np.float64]
 

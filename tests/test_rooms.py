@@ -87,8 +87,8 @@ def graph() -> Graph:
 
 
 def test_the_reader_sees_the_product(graph: Graph) -> None:
-    assert {"cli", "optimize.search.loop", "sim.fleet.simulate", "sim.catalog.records"} <= set(graph)
-    assert "sim.fleet.records" in graph["sim.fleet.simulate"]
+    assert {"cli", "optimize.search.loop", "sim.fleet.simulate", "sim.catalog.facts"} <= set(graph)
+    assert "sim.fleet.fleet" in graph["sim.fleet.simulate"]
 
 
 def test_imports_go_from_cli_to_optimize_to_sim(graph: Graph) -> None:

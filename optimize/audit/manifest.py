@@ -12,7 +12,7 @@ from typing import Any
 
 from optimize.money.assumptions import FILE
 from sim.errors import InputError
-from sim.scenario.records import LogTraffic, Scenario
+from sim.scenario.scenario import LogTraffic, Scenario
 
 FINANCE_FILE = FILE
 SCHEMA = "servemix.manifest/1"

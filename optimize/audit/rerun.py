@@ -14,7 +14,7 @@ from optimize.simulate.saved_plan import read_plan
 from sim.errors import InputError
 from sim.plural import counted
 from sim.scenario import load_scenario
-from sim.scenario.records import Scenario
+from sim.scenario.scenario import Scenario
 
 SHOWN = 20
 Json = dict[str, Any]

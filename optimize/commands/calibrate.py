@@ -27,9 +27,9 @@ def calibrate(
     as_json: AsJson = False,
 ) -> None:
     """Fit the step cost of one deployment to your own benchmark files; say what they do not show and which runs would help."""
-    from optimize.report.terminal.calibration import render_calibration
-    from sim.calibration.calibrate import calibrate as fit_own
-    from sim.calibration.calibrate import write_calibration
+    from optimize.report.terminal.render_calibration import render_calibration
+    from sim.calibration.fit_own import calibrate as fit_own
+    from sim.calibration.fit_own import write_calibration
     from sim.calibration.own_runs import Setup
     from sim.catalog.loader import load_catalog
     from sim.engine.warm import announce

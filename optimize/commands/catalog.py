@@ -31,7 +31,7 @@ def catalog(
     as_json: AsJson = False,
 ) -> None:
     """Show the facts that plans rest on, each with its source and date; `catalog refresh --help`: bring relay prices up to date."""
-    from optimize.report.terminal.catalogue import catalogue_rows, render_catalogue
+    from optimize.report.terminal.render_catalogue import catalogue_rows, render_catalogue
 
     rows = catalogue_rows(table, name)
     if as_json:
@@ -51,7 +51,7 @@ def catalog_refresh(
     as_json: AsJson = False,
 ) -> None:
     """Relay list prices as an installed price package has them today, as a diff to review. Works offline."""
-    from optimize.report.terminal.refresh import diff_text, refresh_json, refresh_words
+    from optimize.report.terminal.render_refresh import diff_text, refresh_json, refresh_words
     from sim.catalog.refresh.refresh import run
 
     found = run(file, package, mapping, (on or datetime.now()).date(), accept_large, write)

@@ -20,7 +20,7 @@ def compare(
     """Saved plans side by side, or a plan against an invoice, and the bridge between their bills: its steps add up exactly."""
     from optimize.audit.compare_invoice import compare_actual
     from optimize.audit.compare_plans import compare_plans
-    from optimize.report.terminal.comparison import render_comparison
+    from optimize.report.terminal.render_comparison import render_comparison
     from sim.errors import InputError
 
     if actual is not None and len(plans) != 1:

@@ -21,9 +21,9 @@ def decide(
 
     Exit code 0: a stage serves everything in every future; 2: bad input; 3: none does.
     """
-    from optimize.finance.commitment.decide import decide as weigh
-    from optimize.finance.commitment.decide import exit_code
-    from optimize.report.terminal.decision_commitment import decision_json, render_decision, write_decision
+    from optimize.finance.commitment.weigh import decide as weigh
+    from optimize.finance.commitment.weigh import exit_code
+    from optimize.report.terminal.render_decision_commitment import decision_json, render_decision, write_decision
     from optimize.tables.folder import check_folder
     from sim.scenario import load_scenario
 

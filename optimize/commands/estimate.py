@@ -38,7 +38,7 @@ def estimate_training(
 ) -> None:
     """How much work, memory, time, money and energy a training run takes."""
     from optimize.estimate import training
-    from optimize.report.terminal.estimate import check_currency, render_training
+    from optimize.report.terminal.render_estimate import check_currency, render_training
 
     currency = check_currency(currency)
     size = {"params": params, "model": model, "tokens": tokens, "context": context, "micro_batch": micro_batch}
@@ -65,7 +65,7 @@ def estimate_serving(
 ) -> None:
     """What a model needs to be served: memory, KV cache, which GPUs, how many requests, how fast, at what price."""
     from optimize.estimate import serving
-    from optimize.report.terminal.estimate_serving import render_serving
+    from optimize.report.terminal.render_estimate_serving import render_serving
 
     load = {"context": context, "prompt": prompt, "answer": answer, "concurrency": concurrency}
     found = serving.estimate_serving(model=model, weights=weights, gpu=gpu, tp=tensor_parallel, kv=kv, **load)
@@ -92,8 +92,8 @@ def estimate_compare(
     as_json: AsJson = False,
 ) -> None:
     """One training against a year of serving: shares, when serving overtakes, what LoRA changes. Without options: a 3B support model."""
-    from optimize.estimate import comparison
-    from optimize.report.terminal.estimate import render_comparison
+    from optimize.estimate import side_by_side as comparison
+    from optimize.report.terminal.render_estimate import render_comparison
 
     load = {"context": context, "prompt": prompt, "answer": answer, "users": users, "requests_per_user": requests_per_user}
     train = {"model": model, "tokens": tokens, "gpu": gpu, "mfu": mfu, "adapter_tokens": adapter_tokens}
@@ -110,7 +110,7 @@ def estimate_rules(as_json: AsJson = False) -> None:
     from dataclasses import asdict
 
     from optimize.estimate.rules import worked_rules
-    from optimize.report.terminal.estimate import render_rules
+    from optimize.report.terminal.render_estimate import render_rules
     from sim.catalog.loader import load_catalog
 
     rules = worked_rules(load_catalog())

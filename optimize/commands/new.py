@@ -32,7 +32,7 @@ def new(
 ) -> None:
     """Write a commented scenario from what you have: answers, a bill, a log or a usage export; and say what is worth finding out."""
     from optimize.estimate.new_scenario import new_scenario
-    from optimize.report.terminal.new_scenario import new_json, render_new
+    from optimize.report.terminal.render_new_scenario import new_json, render_new
     from sim.catalog.loader import load_catalog
     from sim.start.answers import Answers, amount
 

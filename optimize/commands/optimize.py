@@ -29,7 +29,7 @@ def optimize(
     Exit code 0: plan met; 2: bad input; 3: no plan inside SLO and budget; 4: the best plan still misses in simulation.
     """
     from optimize.plan import optimize as find_plan
-    from optimize.report.terminal.plan import render
+    from optimize.report.terminal.render_plan import render
     from optimize.report.write import write_results
     from optimize.tables.folder import check_folder
     from optimize.tables.plan_json import plan_json

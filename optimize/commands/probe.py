@@ -54,7 +54,8 @@ def probe(
     Exit code 0: answers were measured; 2: bad input, or nothing was answered; 130: interrupted, what was measured is kept.
     """
     from optimize.tables.folder import check_folder
-    from sim.probe import ask, records
+    from sim.probe import attempts as records
+    from sim.probe import options as ask
     from sim.probe.render import render_probe
     from sim.probe.secret import read_key
 

@@ -33,7 +33,7 @@ def simulate(
     settings: Settings = None,
 ) -> None:
     """Replay one hour of the scenario's traffic against a fleet and print what users feel."""
-    from optimize.report.terminal.simulate import render_simulation, simulation_json
+    from optimize.report.terminal.render_simulate import render_simulation, simulation_json
     from optimize.simulate.named_fleet import simulate_fleet, write_log
     from optimize.tables.folder import check_folder
     from sim.engine.warm import announce
@@ -44,7 +44,7 @@ def simulate(
         check_folder(out)
     announce(tell)
     if stress or harden:
-        from optimize.report.terminal.stress import render_stress, stress_json
+        from optimize.report.terminal.render_stress import render_stress, stress_json
         from optimize.report.write import write_stress
         from optimize.simulate.stress import stress_saved
 

@@ -18,8 +18,8 @@ def validate(
     as_json: AsJson = False,
 ) -> None:
     """Replay measured serving points through the simulator and print predicted against measured."""
-    from optimize.report.terminal.validation import render_validation
-    from sim.calibration.validate import validate as replay
+    from optimize.report.terminal.render_validation import render_validation
+    from sim.calibration.validate_points import validate as replay
     from sim.catalog.loader import load_catalog
     from sim.engine.warm import announce
     from sim.scenario.read.calibration_file import with_calibration

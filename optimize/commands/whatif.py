@@ -31,11 +31,11 @@ def whatif(
 
     Exit code 0: answered; 1: no point came to an answer; 2: bad input; 130: interrupted, what was finished is kept.
     """
-    from optimize.report.terminal.whatif import render_whatif, whatif_json
+    from optimize.report.terminal.render_whatif import render_whatif, whatif_json
     from optimize.report.write import write_whatif
     from optimize.whatif.ask import Question
     from optimize.whatif.entry import exit_code, what_if
-    from optimize.whatif.run import Where
+    from optimize.whatif.run_jobs import Where
 
     where, question = Where(jobs, cluster, out, tell), Question(scenario, tuple(settings or ()), seed)
     answer = what_if(question, vary or (), where, samples, one_at_a_time, uncertain, levers)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sim.catalog.records import Model, Source, WeightFormat
+from sim.catalog.facts import Model, Source, WeightFormat
 
 DEFAULT_RANK = 16
 NF4 = WeightFormat(

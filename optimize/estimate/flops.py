@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sim.catalog.records import Model
+from sim.catalog.facts import Model
 from sim.engine.physics import Shape
 
 FORWARD_PER_PARAMETER = 2.0  # a multiplication and an addition

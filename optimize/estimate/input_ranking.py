@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from optimize.estimate.rough_prices import Quick
-from sim.catalog.records import Relay
+from sim.catalog.facts import Relay
 from sim.start.draft import Gap
 
 MOST_CACHED = 0.8  # share of the input: long system prompts and conversations reach it

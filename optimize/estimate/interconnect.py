@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from optimize.estimate.flops import FROZEN_PER_PARAMETER, TRAIN_PER_PARAMETER
 from optimize.estimate.training_memory import WEIGHT_BYTES
-from sim.catalog.records import Gpu, Model
+from sim.catalog.facts import Gpu, Model
 
 FULL_PASSES = 3  # weights gathered forward and backward, gradients scattered: Rajbhandari et al. 2020 (ZeRO), section 7
 FROZEN_PASSES = 2  # no gradients of frozen weights

@@ -12,7 +12,7 @@ from pathlib import Path
 from optimize.estimate.input_ranking import Effect, cached_effect, effects, ranked
 from optimize.estimate.rough_prices import Pricer, Quick, price_row
 from optimize.money import to_currency, to_usd
-from sim.catalog.records import Catalog, Relay
+from sim.catalog.facts import Catalog, Relay
 from sim.errors import InputError
 from sim.scenario import load_scenario
 from sim.start.answers import Answers, check
@@ -23,7 +23,7 @@ from sim.start.names import named_model
 from sim.start.parts import plain
 from sim.start.starter import starter
 from sim.start.text import filled_values, scenario_text
-from sim.start.write import check_target, write_new
+from sim.start.write_scenario import check_target, write_new
 from sim.traffic.readers import ReadLog, Usage, read_any
 
 AGREES = 0.02

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from optimize.estimate.operating_point import Load
-from optimize.estimate.quantities import Options
+from optimize.estimate.amounts import Options
+from optimize.estimate.serving_point import Load
 from optimize.estimate.subjects import cpus, find_model, weight_formats
-from sim.catalog.records import Catalog, Gpu, Model, WeightFormat
+from sim.catalog.facts import Catalog, Gpu, Model, WeightFormat
 
 FORMATS = ("bf16", "fp8", "int4")  # when none is asked for: the ones that every engine has
 GROUPS = (1, 2, 4, 8)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from optimize.money import hosts_usd, to_currency
-from sim.catalog.records import Catalog, Offer
+from sim.catalog.facts import Catalog, Offer
 
 ON_DEMAND = ("on_demand",)
 HOURLY = ("on_demand", "spot")

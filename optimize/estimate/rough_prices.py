@@ -13,12 +13,12 @@ from optimize.market.pools import slo_rows
 from optimize.market.relay_terms import relay_terms
 from optimize.money import HOURS_PER_MONTH, relay_request_usd, requests_per_month
 from optimize.records import Floats, RelayTerms, SloRow
-from sim.catalog.records import Catalog, Relay
+from sim.catalog.facts import Catalog, Relay
 from sim.engine.deployment import StepCost
 from sim.engine.step_cost import step_cost
 from sim.errors import InputError
 from sim.scenario.read.document import nearest, shown
-from sim.scenario.records import Scenario
+from sim.scenario.scenario import Scenario
 from sim.traffic import demand as demand_of
 
 HOUR_S = 3600.0

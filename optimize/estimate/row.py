@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from optimize.estimate.operating_point import Load, Rates, knee, ladder, largest_safe_batch, rates
 from optimize.estimate.question import Question
 from optimize.estimate.rental import cheapest_host, cheapest_hosts
+from optimize.estimate.serving_point import Load, Rates, knee, ladder, largest_safe_batch, rates
 from optimize.money.utilisation import always_on_usd, capacity_mtok, usd_per_mtok
-from sim.catalog.records import CalibrationRow, Catalog, Gpu, WeightFormat
+from sim.catalog.facts import CalibrationRow, Catalog, Gpu, WeightFormat
 from sim.engine.deployment import BLOCK_TOKENS, Deployment
 from sim.engine.memory import kv_blocks, kv_memory_bytes, weight_bytes
 from sim.engine.step_cost import best_row

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from optimize.estimate.flops import attention_flops, serving_flops_per_token, training_flops
-from optimize.estimate.operating_point import largest_safe_batch
+from optimize.estimate.serving_point import largest_safe_batch
 from optimize.estimate.subjects import model_of_size
 from optimize.estimate.training_memory import STATE_BYTES, WEIGHT_BYTES, Activations, States
-from sim.catalog.records import Catalog, Gpu, Model
+from sim.catalog.facts import Catalog, Gpu, Model
 from sim.engine.deployment import BLOCK_TOKENS, Deployment
 from sim.engine.memory import kv_bytes_per_token, weight_bytes
 from sim.engine.physics import shape_of

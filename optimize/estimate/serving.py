@@ -6,13 +6,13 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from optimize.estimate.amounts import Options
 from optimize.estimate.flops import serving_flops_per_token
-from optimize.estimate.quantities import Options
 from optimize.estimate.question import KV_BYTES, Question, read_question
 from optimize.estimate.row import Refused, Row, evaluate, ranked
 from optimize.estimate.rules import Rule, serving_rules
+from sim.catalog.facts import Catalog
 from sim.catalog.loader import load_catalog
-from sim.catalog.records import Catalog
 from sim.engine.deployment import BLOCK_TOKENS, Deployment
 from sim.engine.memory import kv_bytes_per_token, weight_bytes
 from sim.engine.physics import shape_of

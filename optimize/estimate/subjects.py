@@ -6,9 +6,9 @@ import math
 from functools import cache
 from pathlib import Path
 
-from optimize.estimate.quantities import Options
+from optimize.estimate.amounts import Options
 from sim.catalog.check import record_of
-from sim.catalog.records import Catalog, Gpu, Model, Source, WeightFormat
+from sim.catalog.facts import Catalog, Gpu, Model, Source, WeightFormat
 from sim.errors import InputError
 
 CPU_FILE = Path(__file__).with_name("cpus.yaml")

@@ -6,9 +6,10 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from optimize.estimate.adapters import DEFAULT_RANK, adapter_parameters
+from optimize.estimate.amounts import Options
 from optimize.estimate.flops import attention_flops, training_flops
 from optimize.estimate.interconnect import Interconnect, interconnect
-from optimize.estimate.quantities import Options
+from optimize.estimate.published_utilisation import HOUR_S, MfuBand, mfu_band
 from optimize.estimate.rental import Rental, rentals
 from optimize.estimate.rules import Rule, training_rules
 from optimize.estimate.subjects import find_model, is_inferred, model_of_size
@@ -21,9 +22,8 @@ from optimize.estimate.training_memory import (
     training_activations,
     training_states,
 )
-from optimize.estimate.utilisation import HOUR_S, MfuBand, mfu_band
+from sim.catalog.facts import Catalog, Gpu, Model
 from sim.catalog.loader import load_catalog
-from sim.catalog.records import Catalog, Gpu, Model
 from sim.engine.physics import peak_flops
 
 PRECISIONS = ("bf16", "fp16", "fp8")

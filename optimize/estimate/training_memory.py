@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from optimize.estimate.adapters import NF4, adapter_parameters
-from sim.catalog.records import Gpu, Model
+from sim.catalog.facts import Gpu, Model
 from sim.engine.memory import RESERVE_BYTES, RESERVE_TP_BYTES, embedding_parameters, weight_bytes
 
 WEIGHT_BYTES = 2.0  # 16-bit copy that the products read

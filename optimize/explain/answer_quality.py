@@ -9,7 +9,7 @@ from optimize.money import accepted_usd, requests_per_month
 from optimize.program.rows.escalations import answered_shares
 from optimize.records import CostLine, ProgramInput, ProgramSolution
 from optimize.result import ClassQuality, ModelQuality, Quality
-from sim.scenario.records import Scenario
+from sim.scenario.scenario import Scenario
 
 UNKNOWN = "answer quality not evaluated"
 LEAST_SHARE = 1e-6  # below it a share is solver dust

@@ -13,12 +13,12 @@ from optimize.records import Floats, PoolTerms, ProgramInput, ProgramSolution
 from optimize.result import Bottleneck
 from optimize.search.loop import Market, Settled
 from optimize.search.simulated_hour import fleet_of
-from sim.catalog.records import CalibrationRow
+from sim.catalog.facts import CalibrationRow
 from sim.engine import physics
 from sim.engine.deployment import Deployment
 from sim.engine.pool import Pool, Status, TargetStats
 from sim.engine.step_cost import best_row, coefficients_of
-from sim.fleet.records import Fleet
+from sim.fleet.fleet import Fleet
 from sim.request_log import RequestLog
 
 SEED = 8001

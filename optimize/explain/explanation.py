@@ -22,7 +22,7 @@ from optimize.records import Alternative, CostLine, Flip, GapParts, ProgramInput
 from optimize.result import FrontierPoint, Uncertainty, Why
 from optimize.search.loop import Market, Restriction, Settled, settle
 from optimize.search.routing import routing_alternative
-from sim.scenario.records import Scenario, SyntheticTraffic
+from sim.scenario.scenario import Scenario, SyntheticTraffic
 
 
 @dataclass(frozen=True)

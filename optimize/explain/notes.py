@@ -10,9 +10,9 @@ from optimize.search.fresh_seeds import HOLD_OUT_SEEDS
 from optimize.search.hour_evidence import HourEvidence
 from optimize.search.loop import Market, Settled
 from optimize.search.verify import verification
-from sim.catalog.records import Catalog
+from sim.catalog.facts import Catalog
 from sim.plural import counted
-from sim.scenario.records import LogTraffic, Scenario
+from sim.scenario.scenario import LogTraffic, Scenario
 
 ASSUMPTIONS = (
     "Arrivals are Poisson within each minute, minute volumes vary with the scenario's coefficient, hours repeat every week.",

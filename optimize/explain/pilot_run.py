@@ -11,10 +11,10 @@ from optimize.result import Pilot, PoolError
 from optimize.search.loop import Settled
 from sim.calibration.advise import proposals
 from sim.calibration.own_fit import unfitted
-from sim.catalog.records import Offer
+from sim.catalog.facts import Offer
 from sim.engine.deployment import Deployment
 from sim.engine.step_cost import best_row, coefficients_of
-from sim.scenario.records import Scenario
+from sim.scenario.scenario import Scenario
 
 SET_UP_H = 0.75  # boot, download of the weights, start of the engine
 RUN_S = 600.0  # at the plan's own load

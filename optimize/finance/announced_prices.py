@@ -15,12 +15,12 @@ from optimize.money.charges import cached_tokens, charges, repriced
 from optimize.money.contracts import paid_request_usd
 from optimize.money.price_book import month_after, start_of
 from optimize.money.price_claims import prices
-from optimize.money.tokens import calls_usd, relay_request_usd
+from optimize.money.token_prices import calls_usd, relay_request_usd
 from optimize.records import Floats, RelayTerms
 from optimize.result import Plan
+from sim.catalog.facts import Relay
 from sim.catalog.price_terms import LongPrompt
-from sim.catalog.records import Relay
-from sim.scenario.records import Scenario
+from sim.scenario.scenario import Scenario
 
 BOUGHT = ("contract", "quote")  # grades of prices that an announced list price does not touch
 DAY = timedelta(days=1)

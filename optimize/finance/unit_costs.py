@@ -14,7 +14,7 @@ from optimize.money.power import host_draw_w, joule_per_answer
 from optimize.money.quantities import billed_share, load_share, requests_of, tokens_per_month
 from optimize.money.units import HOUR_S, MTOK
 from optimize.result import Plan
-from sim.scenario.records import SyntheticTraffic
+from sim.scenario.scenario import SyntheticTraffic
 
 BESIDE = "(not in the bill)"
 

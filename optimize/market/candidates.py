@@ -13,12 +13,12 @@ from optimize.market.permits import matching, model_reason, policy_reason
 from optimize.market.relay_terms import relay_drops
 from optimize.market.token_factors import class_factors
 from optimize.records import Dropped, PoolOption
-from sim.catalog.records import Gpu, Model, Offer, WeightFormat
+from sim.catalog.facts import Gpu, Model, Offer, WeightFormat
 from sim.engine.deployment import BLOCK_TOKENS, Deployment
 from sim.engine.memory import kv_blocks, kv_memory_bytes, weight_bytes
 from sim.plural import counted
 from sim.requests import Demand
-from sim.scenario.records import RequestClass, Scenario
+from sim.scenario.scenario import RequestClass, Scenario
 
 USUAL_SIZES = (1, 2, 4, 8)  # the default of `candidates.tensor_parallel`: nobody wrote them, so nobody asks where one is of no use
 WIDEST_GROUP = 4  # tensor parallel beyond this multiple of what fits only adds all-reduce time and price

@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from optimize.records import Floats
 from sim.engine.deployment import PS
-from sim.fleet.records import Cascade
-from sim.scenario.records import Scenario
+from sim.fleet.fleet import Cascade
+from sim.scenario.scenario import Scenario
 
 DUST = 1e-9
 Bools = npt.NDArray[np.bool_]

@@ -9,7 +9,7 @@ import numpy as np
 
 from optimize.records import BootTerms, RelayTerms, SpendTier, SpotTerms, UnitTerms
 from sim.requests import Demand
-from sim.scenario.records import Policy
+from sim.scenario.scenario import Policy
 
 UNITS = ".units"  # ends the id of a relay whose calls run on provisioned units
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import fields
 
 from sim.engine.deployment import EngineLimits
-from sim.scenario.records import LogTraffic, Scenario
+from sim.scenario.scenario import LogTraffic, Scenario
 
 
 def engine_limits(scenario: Scenario) -> EngineLimits:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from optimize.market.relay_terms import may_serve
-from sim.catalog.records import Relay
-from sim.fleet.records import FailOver
-from sim.scenario.records import Scenario
+from sim.catalog.facts import Relay
+from sim.fleet.fleet import FailOver
+from sim.scenario.scenario import Scenario
 
 
 def failovers(scenario: Scenario, pool_models: Sequence[str], relays: Sequence[Relay]) -> tuple[FailOver, ...]:

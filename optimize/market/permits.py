@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from fnmatch import fnmatchcase
 
 from optimize.money.price_claims import retired, successor_words
-from sim.catalog.records import Catalog, Relay
-from sim.scenario.records import Policy, RequestClass, Scenario
+from sim.catalog.facts import Catalog, Relay
+from sim.scenario.scenario import Policy, RequestClass, Scenario
 
 GRADES = ("quote", "contract", "list", "claimed")  # firmest first
 

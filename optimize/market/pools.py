@@ -11,7 +11,7 @@ from optimize.market.optimistic_load import class_loads
 from optimize.records import Floats, LoadLevel, PoolOption, PoolTerms, ProgramInput, ProgramSolution, SloRow
 from sim.engine.deployment import StepCost
 from sim.requests import Demand
-from sim.scenario.records import Scenario
+from sim.scenario.scenario import Scenario
 
 SIZES = (1, 2, 3, 4, 6, LARGEST_POOL)
 MIX_STEP = 0.05

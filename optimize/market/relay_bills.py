@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 
 from optimize.money import relay_request_usd
-from optimize.money.hours import off_peak_note, slice_factors
 from optimize.money.metering import (
     ABOVE,
     KINDS,
@@ -23,11 +22,12 @@ from optimize.money.metering import (
     sold_in_batches,
     tiered,
 )
+from optimize.money.off_peak import off_peak_note, slice_factors
 from optimize.records import Floats, RelayTerms
-from sim.catalog.records import Relay
-from sim.relay.cache import GRAIN, LIFETIME_S
+from sim.catalog.facts import Relay
+from sim.relay.prompt_cache import GRAIN, LIFETIME_S
 from sim.requests import Demand, Requests
-from sim.scenario.records import RequestClass, Scenario, SyntheticTraffic
+from sim.scenario.scenario import RequestClass, Scenario, SyntheticTraffic
 
 
 @dataclass(frozen=True)

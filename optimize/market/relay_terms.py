@@ -11,10 +11,10 @@ from optimize.market.permits import class_reason, relay_reason
 from optimize.market.relay_bills import class_bill, hour_factors, kept_of, meter_of
 from optimize.market.token_factors import class_factors
 from optimize.records import Dropped, RelayTerms, SloRow
-from sim.catalog.records import Relay
+from sim.catalog.facts import Relay
 from sim.relay.server import relay_miss
 from sim.requests import Demand, Requests
-from sim.scenario.records import RequestClass, Scenario, Slo
+from sim.scenario.scenario import RequestClass, Scenario, Slo
 from sim.traffic import at_rates
 from sim.traffic.model_tokens import counted_by_class
 

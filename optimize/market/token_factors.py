@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from optimize.records import Floats
-from sim.scenario.records import RequestClass
+from sim.scenario.scenario import RequestClass
 
 
 def class_factors(classes: Sequence[RequestClass], model: str) -> Floats | None:
@@ -17,7 +17,7 @@ def class_factors(classes: Sequence[RequestClass], model: str) -> Floats | None:
 
 
 def fleet_factors(targets: Sequence[Floats | None], classes: int) -> Floats | None:
-    """[classes, targets, 2] from the factors of each target, as `sim.fleet.records.Fleet` wants them."""
+    """[classes, targets, 2] from the factors of each target, as `sim.fleet.fleet.Fleet` wants them."""
     if all(each is None for each in targets):
         return None
     return np.stack([np.ones((classes, 2)) if each is None else each for each in targets], axis=1)

@@ -17,7 +17,7 @@ bill         the lines of a plan's bill, and the charges (quantity x price) that
 
 from optimize.money.bill import CLASSIFIER, accepted_usd, classifier_usd, cost_lines, plan_cost_usd
 from optimize.money.contracts import hosts_usd
-from optimize.money.tokens import calls_usd, relay_request_usd, request_usd, requests_per_month
+from optimize.money.token_prices import calls_usd, relay_request_usd, request_usd, requests_per_month
 from optimize.money.units import HOUR_S, HOURS_PER_MONTH, MTOK, to_currency, to_usd
 
 __all__ = [

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import sim.catalog
-from sim.catalog.records import Source
+from sim.catalog.facts import Source
 
 FILE = Path(sim.catalog.__file__).parent / "finance.yaml"
 

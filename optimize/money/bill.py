@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 from optimize.money.contracts import hosts_usd, least_payment_usd, paid_request_usd, starts, starts_usd, units_usd
-from optimize.money.hours import LEAST_SHARE, off_peak_part
-from optimize.money.tokens import calls_usd, requests_per_month
+from optimize.money.off_peak import LEAST_SHARE, off_peak_part
+from optimize.money.token_prices import calls_usd, requests_per_month
 from optimize.records import BootTerms, CostLine, Floats, ProgramInput, ProgramSolution
 from sim.plural import plural
 from sim.requests import Demand

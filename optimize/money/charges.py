@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from optimize.money.bill import CLASSIFIER, classified_requests
-from optimize.money.hours import off_peak_shares
 from optimize.money.metering import token_price
+from optimize.money.off_peak import off_peak_shares
 from optimize.money.units import HOUR_S, HOURS_PER_MONTH, MTOK
 from optimize.records import CostLine, Floats, ProgramInput, ProgramSolution, RelayTerms
-from sim.catalog.records import Offer, Relay
+from sim.catalog.facts import Offer, Relay
 
 OTHER = "other terms"  # what a line holds beyond quantity x price
 FLAT, HOST_HOUR, UNIT_HOUR, OFF_PEAK = "per month", "host-hour", "unit-hour", "off-peak"

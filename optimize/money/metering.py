@@ -11,9 +11,9 @@ import numpy as np
 
 from optimize.money.units import HOUR_S, MTOK
 from optimize.records import Floats
+from sim.catalog.facts import Relay
 from sim.catalog.price_terms import LongPrompt
-from sim.catalog.records import Relay
-from sim.scenario.records import RequestClass
+from sim.scenario.scenario import RequestClass
 
 ABOVE, BATCH = " above ", "batch "
 KINDS = ("input", "cached", "written", "output")  # input: what is neither cached nor written

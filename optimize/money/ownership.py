@@ -8,7 +8,7 @@ from optimize.money.assumptions import Assumption, finance_facts
 from optimize.money.capital import annuity_usd, residual_share, straight_line_usd
 from optimize.money.power import colocation_usd, electricity_usd, host_draw_w
 from optimize.money.units import MONTHS_PER_YEAR
-from sim.scenario.records import Finance
+from sim.scenario.scenario import Finance
 
 OPEN_WORDS = {"staff_usd_per_month": "staff", "maintenance_share": "maintenance", "cost_of_capital": "cost of capital"}
 Values = dict[str, Assumption]

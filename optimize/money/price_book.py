@@ -11,9 +11,9 @@ from optimize.money.metering import token_price
 from optimize.money.price_claims import SAME, claim_flags, dated_warnings, official, quote_flags
 from optimize.money.price_evidence import Evidence, contract_evidence, contract_warnings, listed_evidence, state_of, written_evidence
 from optimize.money.token_kinds import PLAIN, is_own, item_of, priced_kinds
-from sim.catalog.records import Catalog, Offer, Relay, Source
+from sim.catalog.facts import Catalog, Offer, Relay, Source
 from sim.plural import counted
-from sim.scenario.records import Scenario
+from sim.scenario.scenario import Scenario
 
 STALE_DAYS = 90
 Columns = tuple[float | None, float | None, float | None, float | None]

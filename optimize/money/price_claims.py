@@ -6,7 +6,7 @@ import calendar
 from collections.abc import Iterable
 
 from optimize.money.units import credit_discount
-from sim.catalog.records import Catalog, Relay
+from sim.catalog.facts import Catalog, Relay
 
 FASTEST_TTFT_S = 0.2  # best median first token ever measured here: llmperf leaderboard, December 2023 (groq, 0.22 s)
 SAME = 0.005  # relative difference below which two prices are one

@@ -8,7 +8,7 @@ from datetime import date, timedelta
 from pathlib import Path
 
 from sim.catalog.contract import Contract
-from sim.catalog.records import Catalog
+from sim.catalog.facts import Catalog
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from optimize.money.charges import OFF_PEAK, kind_of
 from optimize.money.metering import ABOVE, BATCH, token_price
 from optimize.money.price_evidence import covered
+from sim.catalog.facts import Relay
 from sim.catalog.price_terms import LongPrompt
-from sim.catalog.records import Relay
 
 PLAIN = ("input", "cached", "output")
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from optimize.program.answer import solution_of, unserved_requests
 from optimize.program.by_stages.budget_search import in_stages
-from optimize.program.by_stages.hours import Effort
+from optimize.program.by_stages.hour_programs import Effort
 from optimize.program.by_stages.month import joined
 from optimize.program.by_stages.stages import Found, at_once, by_hour
 from optimize.program.reachable import beyond_reach, within_reach

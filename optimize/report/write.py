@@ -10,19 +10,19 @@ from pathlib import Path
 from typing import Any
 
 from optimize.audit.manifest import BRIEF, COPIES, copies, manifest, plan_bytes, read_manifest
-from optimize.report.page.stress import BEGIN, stress_figure, with_stress
+from optimize.report.page.stress_section import BEGIN, stress_figure, with_stress
 from optimize.report.page.whatif_html import whatif_html
-from optimize.report.terminal.stress import FILE, hardening_table, stress_json, stress_table
-from optimize.report.terminal.whatif import whatif_json
+from optimize.report.terminal.render_stress import FILE, hardening_table, stress_json, stress_table
+from optimize.report.terminal.render_whatif import whatif_json
 from optimize.result import Plan
 from optimize.simulate.stress_records import Stress
 from optimize.tables.columns import Table
 from optimize.tables.decision_why import why_tables
-from optimize.tables.finance import Money, finance_tables
+from optimize.tables.finance_tables import Money, finance_tables
 from optimize.tables.folder import check_folder, table_csv, write_bytes
 from optimize.tables.plan_json import plan_json
 from optimize.tables.tables import all_tables
-from optimize.whatif.records import Answer
+from optimize.whatif.study import Answer
 from sim.errors import InputError
 
 
@@ -32,7 +32,7 @@ def write_results(plan: Plan, out: Path, explain: str = BRIEF) -> Path:
     """
     from optimize.report.page.figures import figures
     from optimize.report.page.html import html
-    from optimize.report.page.stress import stress_of
+    from optimize.report.page.stress_section import stress_of
     from optimize.report.workbook.xlsx import xlsx
 
     for folder in (out, out / "tables", out / "figures"):

@@ -13,7 +13,7 @@ from optimize.search.cache import CapacityStore
 from optimize.search.cache_lock import once
 from optimize.search.rate_search import measure, search_settings
 from sim.engine.memory import kv_blocks
-from sim.scenario.records import RequestClass, Scenario
+from sim.scenario.scenario import RequestClass, Scenario
 
 SEMANTICS = 5  # raise when engine semantics, traffic or the search change what a measurement returns
 

@@ -13,7 +13,7 @@ from optimize.search.cache_key import content_hash
 from optimize.search.capacity import SEMANTICS
 from optimize.search.hour_evidence import HourEvidence
 from optimize.search.simulated_hour import Hour
-from sim.scenario.records import Scenario
+from sim.scenario.scenario import Scenario
 
 RULES = 2  # raise when seeds are judged otherwise: when an hour is closed, what a verdict says
 

@@ -21,7 +21,7 @@ from optimize.search.hour_evidence import HourEvidence
 from optimize.search.verify import hours_to_simulate, verify
 from sim.plural import counted
 from sim.requests import Demand
-from sim.scenario.records import Scenario
+from sim.scenario.scenario import Scenario
 
 MEASURE_ROUNDS = 12
 VERIFY_ROUNDS = 8

@@ -14,7 +14,7 @@ from optimize.records import Floats, SloRow
 from optimize.search.fresh_seeds import HOLD_OUT_SEEDS, deviations
 from sim.engine.deployment import PS
 from sim.latency import attainment, class_metrics, quantile
-from sim.scenario.records import Scenario
+from sim.scenario.scenario import Scenario
 from sim.traffic.model_tokens import counted_by_class
 
 SEARCH_SEEDS = (101, 102, 103)

@@ -18,9 +18,9 @@ from optimize.search.loop import Market, Restriction, Settled, settle
 from sim.engine.deployment import BLOCK_TOKENS, PS, StepCost
 from sim.engine.memory import kv_blocks
 from sim.engine.step_cost import step_cost
-from sim.relay.latency import prompt_s, unthrottled_latency
+from sim.relay.latency_draw import prompt_s, unthrottled_latency
 from sim.requests import Demand, Requests
-from sim.scenario.records import Scenario
+from sim.scenario.scenario import Scenario
 from sim.streams import stream
 from sim.traffic.model_tokens import counted_by_class
 

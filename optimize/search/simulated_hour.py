@@ -16,11 +16,11 @@ from optimize.market.token_factors import fleet_factors
 from optimize.records import Floats, ProgramInput, ProgramSolution
 from sim.engine.deployment import PS, StepCost
 from sim.engine.pool import Pool
-from sim.fleet.records import Fleet
+from sim.fleet.fleet import Fleet
 from sim.relay.endpoint import RelayEndpoint
 from sim.request_log import RequestLog
 from sim.requests import Demand, Requests
-from sim.scenario.records import Scenario
+from sim.scenario.scenario import Scenario
 from sim.streams import stream
 from sim.traffic.arrivals import MAX_ARRIVALS, check_size
 

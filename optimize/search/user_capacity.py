@@ -9,8 +9,8 @@ from dataclasses import replace
 import numpy as np
 
 from optimize.records import Alternative, LoadLevel, PoolOption, PoolTerms, ProgramInput, SloRow
-from sim.catalog.records import Offer
-from sim.scenario.records import Scenario
+from sim.catalog.facts import Offer
+from sim.scenario.scenario import Scenario
 
 Rates = dict[int, dict[int, float]]  # pool size -> class -> requests/s of one replica
 

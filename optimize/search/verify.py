@@ -16,7 +16,7 @@ from optimize.search.hour_evidence import HourEvidence, attained, decided, gathe
 from optimize.search.simulated_hour import Hour, HourSample, fleet_of, simulate_hour
 from sim.engine.deployment import StepCost
 from sim.plural import counted
-from sim.scenario.records import Scenario
+from sim.scenario.scenario import Scenario
 
 BATCH = 4  # seeds after which a clear case is closed
 MAX_HOURS = 12

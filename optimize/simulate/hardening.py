@@ -13,7 +13,7 @@ from optimize.search.cache import CapacityStore, default_folder
 from optimize.search.loop import Market, Restriction, Tell, settle
 from optimize.simulate.stress_cases import MORE_DEMAND
 from optimize.simulate.stress_records import Hardening
-from sim.scenario.records import Policy, Scenario
+from sim.scenario.scenario import Policy, Scenario
 from sim.traffic import demand as demand_of
 
 AS_PLANNED = "as planned"

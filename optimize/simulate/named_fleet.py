@@ -24,12 +24,12 @@ from sim.engine.memory import kv_blocks
 from sim.engine.pool import Pool, Status
 from sim.engine.step_cost import step_cost
 from sim.errors import InputError
-from sim.fleet.records import Fleet, Overflow, SimulationResult
+from sim.fleet.fleet import Fleet, Overflow, SimulationResult
 from sim.fleet.simulate import simulate
 from sim.relay.endpoint import RelayEndpoint
 from sim.request_log import RequestLog
 from sim.requests import Demand, Requests
-from sim.scenario.records import Scenario
+from sim.scenario.scenario import Scenario
 from sim.traffic import demand as demand_of
 from sim.traffic import hour as hour_traffic
 

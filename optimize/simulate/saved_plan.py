@@ -17,10 +17,10 @@ from sim.engine.memory import kv_blocks
 from sim.engine.pool import Pool
 from sim.engine.step_cost import step_cost
 from sim.errors import InputError
-from sim.fleet.records import Fleet
+from sim.fleet.fleet import Fleet
 from sim.relay.endpoint import RelayEndpoint
 from sim.scenario import load_scenario
-from sim.scenario.records import Scenario
+from sim.scenario.scenario import Scenario
 
 SCHEMA = "servemix.plan/1"
 

@@ -25,12 +25,12 @@ from optimize.simulate.stress_records import Attained, Stress, StressRow
 from sim.engine.deployment import PS
 from sim.engine.pool import Status
 from sim.errors import InputError
-from sim.fleet.life.simulate import simulate_lifecycle
+from sim.fleet.life.simulate_life import simulate_lifecycle
 from sim.fleet.simulate import simulate
 from sim.latency import class_metrics, verdict
 from sim.request_log import RequestLog
 from sim.requests import Demand
-from sim.scenario.records import Scenario
+from sim.scenario.scenario import Scenario
 from sim.traffic import demand as demand_of
 from sim.traffic import hour as hour_traffic
 

@@ -17,12 +17,12 @@ from optimize.simulate.saved_plan import fleet_in
 from sim.catalog.relay_records import Outages
 from sim.engine.deployment import PS
 from sim.engine.pool import Pool
-from sim.fleet.life.records import Change, Lifecycle, PoolRules
-from sim.fleet.records import Fleet
+from sim.fleet.fleet import Fleet
+from sim.fleet.life.life_terms import Change, Lifecycle, PoolRules
 from sim.plural import counted, plural
 from sim.relay.endpoint import RelayEndpoint
 from sim.requests import Demand
-from sim.scenario.records import Scenario
+from sim.scenario.scenario import Scenario
 
 MORE_DEMAND, LONGER_STEPS = 1.3, 1.5
 OUTAGE_MINUTES = 30.0

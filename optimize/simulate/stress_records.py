@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sim.scenario.records import Scenario
+from sim.scenario.scenario import Scenario
 
 
 @dataclass(frozen=True)

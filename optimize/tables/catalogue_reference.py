@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import get_type_hints
 
 from sim.catalog.contract import Contract
+from sim.catalog.facts import CalibrationRow, Gpu, Model, Offer, Relay, Source, Tokenizer, WeightFormat
 from sim.catalog.price_terms import LongPrompt, OffPeak
-from sim.catalog.records import CalibrationRow, Gpu, Model, Offer, Relay, Source, Tokenizer, WeightFormat
 
 FIELD = re.compile(r"^    (\w+): [^#]*?(?:  # (.*))?$")
 TABLES: tuple[tuple[str, str, type], ...] = (
@@ -29,7 +29,7 @@ TABLES: tuple[tuple[str, str, type], ...] = (
 )
 HEAD = """# The catalogue
 
-Made from the records by `python -m optimize.tables.catalogue_reference docs/reference/catalogue.md`; change sim/catalog/records.py instead.
+Made from the records by `python -m optimize.tables.catalogue_reference docs/reference/catalogue.md`; change sim/catalog/facts.py instead.
 
 Facts live in YAML files in `sim/catalog/`, one row per fact, each with its source and date. `catalog` lists a table in 100
 columns with its sources by number; with a name it shows every field of the row, with a pattern such as `'aws.*'` the rows that

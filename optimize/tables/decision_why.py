@@ -10,7 +10,7 @@ import numpy as np
 
 from optimize.money import HOUR_S
 from optimize.result import Attribution, NoPlan, Plan, TooLong
-from optimize.tables.bill import Bill, bill_of, cents_of, split
+from optimize.tables.bill_lines import Bill, bill_of, cents_of, split
 from optimize.tables.columns import Column, Table, Value
 from sim.plural import counted
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from optimize.finance.announced_prices import leaves
 from optimize.money.price_evidence import state_of
-from optimize.tables.finance import Money, requests_by_line
-from sim.catalog.records import Offer, Relay
+from optimize.tables.finance_tables import Money, requests_by_line
+from sim.catalog.facts import Offer, Relay
 
 Json = dict[str, Any]
 

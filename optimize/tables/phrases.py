@@ -8,7 +8,7 @@ from optimize.finance.announced_prices import leaves
 from optimize.money.price_book import lapsed_words
 from optimize.records import Flip, Verification
 from optimize.result import Plan
-from optimize.tables.bill import Bill, cents_of
+from optimize.tables.bill_lines import Bill, cents_of
 from optimize.tables.tables import UNSERVED, bought_names, flow_table
 from sim.plural import counted
 

@@ -10,13 +10,13 @@ import numpy as np
 from optimize.money import HOUR_S
 from optimize.records import Flip, SloVerdict
 from optimize.result import Plan
-from optimize.tables.bill import Bill, cents_of
+from optimize.tables.bill_lines import Bill, cents_of
 from optimize.tables.decision_why import why_json
-from optimize.tables.finance import Money
 from optimize.tables.finance_json import charges_json, finance_json
-from optimize.tables.quality import quality_json
+from optimize.tables.finance_tables import Money
+from optimize.tables.quality_table import quality_json
 from optimize.tables.tables import UNSERVED, flow_table, relay_table, used_pools, used_relays
-from optimize.tables.uncertainty import uncertainty_json
+from optimize.tables.uncertainty_table import uncertainty_json
 
 SCHEMA = "servemix.plan/1"
 NEVER_S = 1e9  # stands for infinity, which JSON lacks: the request was rejected, failed, or never ended

@@ -12,7 +12,7 @@ from optimize.program.rows.escalations import answered_shares
 from optimize.records import SloVerdict
 from optimize.result import Plan
 from optimize.tables import columns
-from optimize.tables.bill import Bill, bill_of, cents_of
+from optimize.tables.bill_lines import Bill, bill_of, cents_of
 from optimize.tables.columns import Table, Value
 
 UNSERVED = "(unserved)"

@@ -9,16 +9,16 @@ from pathlib import Path
 from optimize.search.cache import default_folder
 from optimize.whatif.crossings import crossings
 from optimize.whatif.outcome import point_table
-from optimize.whatif.records import Answer, Axis, Outcome, Point
-from optimize.whatif.run import Ran, Where, run_all
+from optimize.whatif.run_jobs import Ran, Where, run_all
 from optimize.whatif.sample import grid, sample
 from optimize.whatif.scenarios import Source, load_points
+from optimize.whatif.study import Answer, Axis, Outcome, Point
 from optimize.whatif.task import Task
 from optimize.whatif.vary import parse_axes
 from sim.catalog.loader import load_catalog
 from sim.errors import InputError
 from sim.plural import counted
-from sim.scenario.records import Scenario
+from sim.scenario.scenario import Scenario
 
 FAILED = ("bad_input", "failed")
 MOST_NOTES = 8

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from optimize.whatif import levers as lever_verb
 from optimize.whatif import risk, tornado
 from optimize.whatif.ask import Question, vary
-from optimize.whatif.records import Answer
-from optimize.whatif.run import Where
+from optimize.whatif.run_jobs import Where
+from optimize.whatif.study import Answer
 from sim.errors import InputError
 
 DRAWS = 50  # of --uncertain without --samples

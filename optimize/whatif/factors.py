@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from sim.catalog.records import CalibrationRow, Catalog, Relay
+from sim.catalog.facts import CalibrationRow, Catalog, Relay
 from sim.catalog.relay_records import Law, RelayLatency
 from sim.engine.step_cost import coefficients_of
-from sim.scenario.records import ConstantTraffic, RequestClass, Scenario, SyntheticTraffic, Tokens
+from sim.scenario.scenario import ConstantTraffic, RequestClass, Scenario, SyntheticTraffic, Tokens
 
 SHARES_OF_PEAK = ("compute_efficiency", "bandwidth_efficiency", "kv_efficiency", "attention_efficiency", "allreduce_efficiency")
 SECONDS = ("allreduce_latency_s", "allreduce_hop_s", "step_s", "layer_s", "sequence_s")

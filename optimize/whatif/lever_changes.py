@@ -9,8 +9,8 @@ import numpy as np
 
 from optimize.market.engine_settings import shares_prefixes
 from optimize.whatif.factors import input_tokens
-from sim.catalog.records import Model, Offer
-from sim.scenario.records import RequestClass, Scenario, SyntheticTraffic
+from sim.catalog.facts import Model, Offer
+from sim.scenario.scenario import RequestClass, Scenario, SyntheticTraffic
 
 TRIM = 0.8  # prompts of 80 % of their length
 SMALL_SHARE = 0.3  # of a class that a smaller model answers

@@ -9,13 +9,13 @@ from optimize.money import relay_request_usd, requests_per_month, to_currency
 from optimize.tables.columns import Column, Table, Value
 from optimize.whatif.ask import Question, cache_of
 from optimize.whatif.lever_changes import WAIT_SHARE, Lever, levers_of
-from optimize.whatif.records import Answer, Outcome
-from optimize.whatif.rules import rule_jobs, rule_table
-from optimize.whatif.run import Where, run_all
+from optimize.whatif.rules_of_thumb import rule_jobs, rule_table
+from optimize.whatif.run_jobs import Where, run_all
+from optimize.whatif.study import Answer, Outcome
 from optimize.whatif.task import Task
 from sim.errors import InputError
 from sim.plural import counted
-from sim.scenario.records import RequestClass, Scenario
+from sim.scenario.scenario import RequestClass, Scenario
 from sim.scenario.schema.fields import MOST
 from sim.traffic import demand as demand_of
 
@@ -97,7 +97,7 @@ def batch_lever(scenario: Scenario) -> Lever:
 def batch_usd(scenario: Scenario, each: RequestClass, relay: object, inputs: float, outputs: float) -> float | None:
     """USD of a request of the class at the batch tier of a relay of the catalogue; None where it has none, or may not serve the class."""
     from optimize.market.relay_terms import may_serve
-    from sim.catalog.records import Relay
+    from sim.catalog.facts import Relay
 
     assert isinstance(relay, Relay)
     prices = relay.usd_per_mtok_batch_input, relay.usd_per_mtok_batch_output

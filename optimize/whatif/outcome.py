@@ -11,10 +11,10 @@ import numpy as np
 from optimize.finance.pure_strategies import Strategy, all_api, self_hosted
 from optimize.records import SloVerdict
 from optimize.result import Plan
-from optimize.tables.bill import Bill, bill_of, cents_of
+from optimize.tables.bill_lines import Bill, bill_of, cents_of
 from optimize.tables.columns import Column, Table, Value
 from optimize.tables.tables import used_pools, used_relays
-from optimize.whatif.records import Axis, Outcome, Point
+from optimize.whatif.study import Axis, Outcome, Point
 
 Row = dict[str, Any]
 

@@ -14,7 +14,7 @@ from sim.engine.deployment import PS, Deployment
 from sim.engine.memory import kv_blocks, weight_bytes
 from sim.engine.pool import Pool
 from sim.engine.step_cost import step_cost
-from sim.scenario.records import Scenario
+from sim.scenario.scenario import Scenario
 
 SEEDS = (401, 402)
 WARMUP_S, WINDOW_S = 300.0, 900.0

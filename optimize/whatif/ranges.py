@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from optimize.whatif.records import Axis, Level
 from optimize.whatif.scenarios import Source
+from optimize.whatif.study import Axis, Level
 from optimize.whatif.vary import PREFIX, level_of, parse_axes
 from sim.errors import InputError
-from sim.scenario.records import LogTraffic, Scenario, SyntheticTraffic
+from sim.scenario.scenario import LogTraffic, Scenario, SyntheticTraffic
 
 FILE = Path(__file__).with_name("ranges.yaml")
 LENGTHS = ("factor.input_tokens", "factor.output_tokens")

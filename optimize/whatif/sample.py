@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from optimize.whatif.records import Axis, Level, Point
+from optimize.whatif.study import Axis, Level, Point
 from optimize.whatif.vary import level_of, whole
 from sim.errors import InputError
 from sim.streams import stream

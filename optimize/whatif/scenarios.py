@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from optimize.whatif.outcome import no_row
-from optimize.whatif.records import Edit, Level, Outcome, Point
-from sim.catalog.records import Catalog
+from optimize.whatif.study import Edit, Level, Outcome, Point
+from sim.catalog.facts import Catalog
 from sim.errors import InputError
 from sim.scenario import load_scenario
 from sim.scenario.read.document import nearest, printable
 from sim.scenario.read.override import apply_overrides
 from sim.scenario.read.yaml_text import read_document
-from sim.scenario.records import Scenario
+from sim.scenario.scenario import Scenario
 
 
 class Source:

@@ -20,9 +20,9 @@ from optimize.result import Plan
 from optimize.search.capacity import traffic_content
 from optimize.whatif.factors import with_factors
 from optimize.whatif.outcome import Row, no_row, row_of
-from optimize.whatif.records import Outcome
+from optimize.whatif.study import Outcome
 from sim.errors import InputError
-from sim.scenario.records import ConstantTraffic, LogTraffic, Scenario, SyntheticTraffic
+from sim.scenario.scenario import ConstantTraffic, LogTraffic, Scenario, SyntheticTraffic
 
 Factors = tuple[tuple[str, float], ...]
 ROOT = Path(__file__).resolve().parents[2]

@@ -8,13 +8,13 @@ from dataclasses import replace
 from optimize.tables.columns import Column, Table, Value
 from optimize.whatif.ask import Question, cache_of
 from optimize.whatif.ranges import Range, ranges_of
-from optimize.whatif.records import Answer, Outcome
-from optimize.whatif.run import Ran, Where, run_all
+from optimize.whatif.run_jobs import Ran, Where, run_all
 from optimize.whatif.scenarios import Source
+from optimize.whatif.study import Answer, Outcome
 from optimize.whatif.task import Task
 from sim.errors import InputError
 from sim.plural import counted
-from sim.scenario.records import Scenario
+from sim.scenario.scenario import Scenario
 from sim.scenario.schema.fields import MOST
 
 TORNADO = (

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 
 from optimize.whatif.factors import FACTORS
-from optimize.whatif.records import AS_IS, Axis, Edit, Level, Span
+from optimize.whatif.study import AS_IS, Axis, Edit, Level, Span
 from sim.errors import InputError
 from sim.scenario.read.document import nearest, printable
 from sim.scenario.read.yaml_text import parse_value

@@ -10,9 +10,9 @@ import numpy.typing as npt
 
 from sim.calibration.own_fit import OwnFit, own_scale
 from sim.calibration.points import METRICS, Point
-from sim.calibration.replay import Run
-from sim.calibration.solve import STEP, jacobian
+from sim.calibration.replay_points import Run
 from sim.calibration.trace import bind, step_seconds, trace_of
+from sim.calibration.weighted_least_squares import STEP, jacobian
 from sim.engine.deployment import BLOCK_TOKENS, Deployment
 from sim.engine.memory import kv_blocks
 from sim.engine.physics import shape_of

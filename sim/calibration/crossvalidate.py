@@ -9,11 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from sim.calibration.parameters import Parameter, coefficients_for, design_of
+from sim.calibration.fit_parameters import Parameter, coefficients_for, design_of
 from sim.calibration.points import METRICS, Point
-from sim.calibration.replay import Run
-from sim.calibration.solve import solve
+from sim.calibration.replay_points import Run
 from sim.calibration.trace import Trace, bind, measured_table, trace_of
+from sim.calibration.weighted_least_squares import solve
 from sim.engine.physics import defaults
 
 Floats = npt.NDArray[np.float64]

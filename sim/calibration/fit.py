@@ -16,12 +16,12 @@ import numpy as np
 import numpy.typing as npt
 
 from sim.calibration.crossvalidate import Fit, absolute_errors, by_gpu, data_sheet, fit, held_out
-from sim.calibration.parameters import coefficients_for
+from sim.calibration.fit_parameters import coefficients_for
 from sim.calibration.points import LOADS, METRICS, Point, load_points
-from sim.calibration.replay import Run, run_of
+from sim.calibration.replay_points import Run, run_of
 from sim.calibration.rows_file import write_rows
+from sim.catalog.facts import CalibrationRow, Catalog, Source
 from sim.catalog.loader import load_catalog
-from sim.catalog.records import CalibrationRow, Catalog, Source
 from sim.engine.deployment import Deployment
 
 Floats = npt.NDArray[np.float64]

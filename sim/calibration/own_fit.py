@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from sim.calibration.crossvalidate import unsaturated
-from sim.calibration.parameters import SHARED_PRIOR, Design, Parameter
+from sim.calibration.fit_parameters import SHARED_PRIOR, Design, Parameter
 from sim.calibration.points import METRICS, Point
-from sim.calibration.replay import Run
-from sim.calibration.solve import jacobian, residuals, solve
+from sim.calibration.replay_points import Run
 from sim.calibration.trace import Book, Trace, bind, measured_table, predict, trace_of
+from sim.calibration.weighted_least_squares import jacobian, residuals, solve
 from sim.engine.deployment import Deployment
 from sim.engine.physics import COEFFICIENTS
 from sim.errors import InputError

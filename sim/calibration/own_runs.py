@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 
 from sim.calibration.points import Point, load_points
-from sim.calibration.readers.read import is_points, read_benchmark
-from sim.calibration.readers.records import Measurement
-from sim.calibration.replay import ENGINE_LIMITS, Run, run_of
+from sim.calibration.readers.measurement import Measurement
+from sim.calibration.readers.read_benchmark import is_points, read_benchmark
+from sim.calibration.replay_points import ENGINE_LIMITS, Run, run_of
 from sim.catalog.check import instead
-from sim.catalog.records import Catalog
+from sim.catalog.facts import Catalog
 from sim.engine.deployment import BLOCK_TOKENS
 from sim.engine.memory import kv_blocks
 from sim.errors import InputError

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from sim.catalog.records import CalibrationRow
+from sim.catalog.facts import CalibrationRow
 from sim.errors import InputError
 
 

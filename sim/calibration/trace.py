@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sim.calibration.points import METRICS, Point
-from sim.calibration.replay import Run
+from sim.calibration.replay_points import Run
 from sim.calibration.schedule import Schedule, run_schedule
 from sim.engine import physics
 from sim.engine.memory import kv_blocks

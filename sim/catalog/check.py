@@ -13,8 +13,8 @@ from itertools import pairwise
 from types import NoneType, UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
+from sim.catalog.facts import CalibrationRow, Gpu, Model, Offer, Relay, Source, Tokenizer, WeightFormat
 from sim.catalog.price_terms import LongPrompt, OffPeak, span_h
-from sim.catalog.records import CalibrationRow, Gpu, Model, Offer, Relay, Source, Tokenizer, WeightFormat
 
 Say = Callable[[str, str], None]  # (key, what is wrong and what would be right)
 

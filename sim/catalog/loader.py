@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from sim.catalog.check import ROWS, instead, record_of
-from sim.catalog.records import CalibrationRow, Catalog, Relay, Source
+from sim.catalog.facts import CalibrationRow, Catalog, Relay, Source
 from sim.errors import InputError
 
 FOLDER = Path(__file__).parent

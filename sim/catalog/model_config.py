@@ -8,8 +8,8 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+from sim.catalog.facts import Model, Source
 from sim.catalog.parameters import Dimensions, Family, count
-from sim.catalog.records import Model, Source
 from sim.errors import InputError
 
 LARGEST_FILE = 5_000_000  # bytes; the longest config.json of a model is under 100 kB

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from sim.catalog.records import Gpu, Model, WeightFormat
+from sim.catalog.facts import Gpu, Model, WeightFormat
 
 BLOCK_TOKENS = 16
 PS = 10**12  # picoseconds in a second

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from sim.catalog.records import Model, WeightFormat
+from sim.catalog.facts import Model, WeightFormat
 from sim.engine.deployment import BLOCK_TOKENS, Deployment
 
 GIB = 2**30

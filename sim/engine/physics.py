@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from sim.catalog.records import Gpu, Model
+from sim.catalog.facts import Gpu, Model
 from sim.engine.deployment import Deployment
 from sim.engine.memory import embedding_parameters, kv_bytes_per_token_and_gpu
 

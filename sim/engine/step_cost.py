@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from sim.catalog.records import CalibrationRow
+from sim.catalog.facts import CalibrationRow
 from sim.engine import physics
 from sim.engine.deployment import PS, Deployment, StepCost
 

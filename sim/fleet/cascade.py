@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from sim.engine.pool import Status, TargetStats
 from sim.errors import InputError
-from sim.fleet.records import Cascade, Fleet, SimulationResult
+from sim.fleet.fleet import Cascade, Fleet, SimulationResult
 from sim.fleet.shares import targets_of
 from sim.request_log import RequestLog
 from sim.requests import Requests

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from sim.engine.pool import Pool
 from sim.errors import InputError
-from sim.fleet.records import Fleet
+from sim.fleet.fleet import Fleet
 from sim.fleet.shares import ROUTERS, WHOLE
 from sim.requests import Requests
 

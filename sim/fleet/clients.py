@@ -19,7 +19,7 @@ from sim.engine import kernel, layout
 from sim.engine.state import PoolState
 from sim.errors import InputError
 from sim.fleet.checks import check_fleet, check_requests
-from sim.fleet.records import Fleet, SimulationResult
+from sim.fleet.fleet import Fleet, SimulationResult
 from sim.fleet.run import Ended, Offer, Run, Serve
 from sim.fleet.simulate import schedule_arrivals
 from sim.requests import Requests

@@ -16,8 +16,8 @@ from sim.engine.pool import Pool, Status, TargetStats
 from sim.engine.rows import request_rows
 from sim.engine.state import PoolState
 from sim.errors import InputError
+from sim.fleet.fleet import Fleet, SimulationResult
 from sim.fleet.laws import check_log, check_pool
-from sim.fleet.records import Fleet, SimulationResult
 from sim.fleet.shares import targets_of
 from sim.relay.server import RelayServer
 from sim.request_log import RequestLog

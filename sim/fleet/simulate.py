@@ -14,9 +14,9 @@ from sim.engine.pool import Pool
 from sim.engine.state import PoolState
 from sim.fleet.cascade import simulate_cascade
 from sim.fleet.checks import check_fleet, check_pool_record, check_requests
-from sim.fleet.records import Fleet, SimulationResult
+from sim.fleet.fleet import Fleet, SimulationResult
 from sim.fleet.run import Run, Serve
-from sim.relay.batch import submit_all
+from sim.relay.batched_calls import submit_all
 from sim.relay.server import RelayServer
 from sim.requests import Requests
 

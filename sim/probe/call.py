@@ -16,9 +16,9 @@ from email.utils import parsedate_to_datetime
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from sim.probe import records
-from sim.probe.limits import limits_told
-from sim.probe.records import Patience, Prompt, Reply, Setup
+from sim.probe import attempts as records
+from sim.probe.attempts import Patience, Prompt, Reply, Setup
+from sim.probe.find_limits import limits_told
 from sim.probe.secret import redact
 
 if TYPE_CHECKING:

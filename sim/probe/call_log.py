@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sim.errors import InputError
-from sim.probe.records import OK, SERVER, Attempt, Measured, Prices, Prompt, Reply, Setup
+from sim.probe.attempts import OK, SERVER, Attempt, Measured, Prices, Prompt, Reply, Setup
 from sim.traffic.readers.files import gzip_faults, open_log
 from sim.traffic.readers.json_rows import first_object, is_json, json_objects, object_table
 from sim.traffic.readers.table import NUMBER, TEXT, TIME, Layout, Table, read_header, read_table

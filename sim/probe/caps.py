@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from sim.probe.records import Caps, Prices
+from sim.probe.attempts import Caps, Prices
 
 
 class CapReached(Exception):

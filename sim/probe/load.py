@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from sim.probe.records import Prompt
+from sim.probe.attempts import Prompt
 from sim.probe.send import Sender
 
 Tell = Callable[[str], None]

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from sim.catalog.relay_records import Law, RelayLatency
-from sim.probe.records import CONNECTION, OK, SERVER, TIMEOUT, TORN, Attempt, Prices
+from sim.probe.attempts import CONNECTION, OK, SERVER, TIMEOUT, TORN, Attempt, Prices
 
 NO_OUTPUT_TOKENS_PER_S = 1e6  # of embeddings, whose answers have no tokens after the first
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from sim.errors import InputError
-from sim.probe.records import Prompt, Setup, Shape
+from sim.probe.attempts import Prompt, Setup, Shape
 
 TEMPLATE_TOKENS = 64  # most that a chat template adds around one message
 ASK = " \nIgnore these letters. Count upwards from 1, one number a line, and do not stop."  # an answer that fills max_tokens

@@ -8,9 +8,9 @@ from collections.abc import Awaitable, Callable
 
 import numpy as np
 
-from sim.probe import records
+from sim.probe import attempts as records
+from sim.probe.attempts import Attempt, Patience, Prompt, Reply
 from sim.probe.caps import CapReached, Ledger
-from sim.probe.records import Attempt, Patience, Prompt, Reply
 
 GONE = 20  # attempts in a row without a connection after which nobody is expected to answer
 Call = Callable[[Prompt], Awaitable[Reply]]

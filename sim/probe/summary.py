@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sim.probe.records import OK, THROTTLED, Attempt, Measured
+from sim.probe.attempts import OK, THROTTLED, Attempt, Measured
 
 QUANTILES = (0.5, 0.9, 0.95, 0.99)
 SCHEMA = "servemix.probe/1"

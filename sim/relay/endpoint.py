@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from sim.catalog.records import Relay
+from sim.catalog.facts import Relay
 from sim.catalog.relay_records import RetryPolicy as RetryPolicy
 
 

@@ -27,7 +27,16 @@ import numpy.typing as npt
 from sim.engine.deployment import PS
 from sim.engine.pool import Status, TargetStats
 from sim.relay.endpoint import RelayEndpoint
-from sim.relay.latency import ceiling_s, first_draws, latency_blocks, prompt_s, relay_miss, single_draws, uniform_draws, unthrottled_latency
+from sim.relay.latency_draw import (
+    ceiling_s,
+    first_draws,
+    latency_blocks,
+    prompt_s,
+    relay_miss,
+    single_draws,
+    uniform_draws,
+    unthrottled_latency,
+)
 from sim.relay.law import load_factors
 from sim.relay.limits import BURST_S, RateLimit, RetryBudget
 from sim.relay.outages import OutageClock

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import AfterValidator, Field
 
-from sim.scenario.records import Context, Conversation, Tokens
+from sim.scenario.scenario import Context, Conversation, Tokens
 from sim.scenario.schema.fields import Keys, wrong_alone
 from sim.scenario.schema.relay import said
 from sim.scenario.tokens import from_points

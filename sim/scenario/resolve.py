@@ -7,11 +7,11 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, cast
 
-from sim.catalog.records import Catalog, Offer, Relay, Source
+from sim.catalog.facts import Catalog, Offer, Relay, Source
 from sim.errors import InputError
 from sim.scenario import shapes
 from sim.scenario.context_budget import context_of, within
-from sim.scenario.records import (
+from sim.scenario.scenario import (
     AccountTier,
     Budget,
     Commitment,

@@ -10,7 +10,7 @@ from typing import Any
 from ruamel.yaml import YAML
 
 from sim.scenario import tokens
-from sim.scenario.records import Tokens
+from sim.scenario.scenario import Tokens
 
 FILE = Path(__file__).with_name("shapes.yaml")
 

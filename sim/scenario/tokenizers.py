@@ -7,8 +7,8 @@ import unicodedata
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
 
-from sim.catalog.records import Catalog, Tokenizer
-from sim.scenario.records import RequestClass
+from sim.catalog.facts import Catalog, Tokenizer
+from sim.scenario.scenario import RequestClass
 
 GENERAL = "general"  # the row that holds where a vendor publishes nothing
 WIDE = ("CJK", "HIRAGANA", "KATAKANA", "HANGUL", "IDEOGRAPHIC", "FULLWIDTH", "BOPOMOFO")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate, pairwise
 from statistics import NormalDist
 
-from sim.scenario.records import Tokens
+from sim.scenario.scenario import Tokens
 
 NORMAL = NormalDist()
 # 65 points, equally spaced in standard deviations from -4 to 4, so that tails are as well resolved as the middle

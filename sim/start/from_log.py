@@ -7,13 +7,13 @@ from pathlib import Path
 
 import numpy as np
 
-from sim.catalog.records import Catalog
+from sim.catalog.facts import Catalog
 from sim.errors import InputError
 from sim.scenario.read.document import shown
 from sim.start import parts
 from sim.start.answers import Answers
 from sim.start.draft import ClassDraft, Draft, Gap, Value
-from sim.start.laws import log_law
+from sim.start.length_laws import log_law
 from sim.start.names import class_name, known_model, whole_shares
 from sim.start.starter import DEFAULT_MODEL, MARKS
 from sim.traffic.readers import ReadLog

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from sim.catalog.records import Catalog
+from sim.catalog.facts import Catalog
 from sim.errors import InputError
 from sim.start import parts, public
 from sim.start.answers import Answers
@@ -14,7 +14,7 @@ from sim.start.draft import ClassDraft, Draft, Gap, Value
 from sim.start.names import class_name, known_model, whole_shares
 from sim.start.starter import DEFAULT_MODEL, MARKS
 from sim.traffic.readers import Usage
-from sim.traffic.readers.records import Floats, Longs
+from sim.traffic.readers.log_rows import Floats, Longs
 from sim.traffic.readers.usage import LACKS, ModelUsage
 
 DAY_S = 86_400.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from sim.catalog.records import Catalog
+from sim.catalog.facts import Catalog
 from sim.errors import InputError
 from sim.scenario.read.document import nearest, shown
 

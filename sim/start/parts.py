@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from sim.catalog.records import Catalog
+from sim.catalog.facts import Catalog
 from sim.errors import InputError
 from sim.scenario import shapes
 from sim.start import public
 from sim.start.answers import Answers
 from sim.start.draft import Gap, Value
-from sim.start.laws import scaled_law
+from sim.start.length_laws import scaled_law
 
 GIVEN = "given"
 YOU = "you"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sim.catalog.records import Catalog
+from sim.catalog.facts import Catalog
 from sim.start import parts
 from sim.start.answers import Answers
 from sim.start.draft import ClassDraft, Draft, Gap, Value

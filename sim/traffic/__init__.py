@@ -2,6 +2,6 @@
 
 from sim.requests import Demand, Requests
 from sim.traffic.demand import demand
-from sim.traffic.hours import at_rates, hour
+from sim.traffic.hour_slices import at_rates, hour
 
 __all__ = ["Demand", "Requests", "at_rates", "demand", "hour"]

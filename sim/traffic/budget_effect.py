@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from sim.scenario.records import RequestClass
+from sim.scenario.scenario import RequestClass
 from sim.traffic.lengths import mean_lengths, turn_table
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from sim.scenario.records import Context
+from sim.scenario.scenario import Context
 
 Int64s = npt.NDArray[np.int64]
 

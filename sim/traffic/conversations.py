@@ -8,7 +8,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from sim.scenario.records import Conversation, Scenario, SyntheticTraffic, Tokens
+from sim.scenario.scenario import Conversation, Scenario, SyntheticTraffic, Tokens
 from sim.streams import stream
 from sim.traffic.arrivals import Part, check_size
 from sim.traffic.lengths import turn_table, turns_mean

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sim.requests import Demand
-from sim.scenario.records import LogTraffic, Scenario
+from sim.scenario.scenario import LogTraffic, Scenario
 from sim.traffic.lengths import mean_lengths, turns_mean
 from sim.traffic.synthetic import slice_names, slice_rates_rps, slice_weights_h
 

@@ -8,7 +8,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from sim.scenario.records import Context, Conversation, RequestClass, Scenario, SyntheticTraffic, Tokens
+from sim.scenario.scenario import Context, Conversation, RequestClass, Scenario, SyntheticTraffic, Tokens
 from sim.streams import stream
 from sim.traffic.context import room_for_answer, within_context
 

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from sim.errors import InputError
 from sim.requests import Demand, Requests
-from sim.scenario.records import LogTraffic, Scenario
+from sim.scenario.scenario import LogTraffic, Scenario
 from sim.streams import stream
 from sim.traffic.arrivals import Part, check_size, merge
 from sim.traffic.lengths import DEFAULT_TURNS, mean_lengths

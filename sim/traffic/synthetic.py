@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sim.requests import Requests
-from sim.scenario.records import ConstantTraffic, Scenario, SyntheticTraffic
+from sim.scenario.scenario import ConstantTraffic, Scenario, SyntheticTraffic
 from sim.streams import stream
 from sim.traffic.arrivals import Part, merge, minute_edges, minute_noise, poisson_times, session_count
 from sim.traffic.conversations import conversation_part

@@ -15,7 +15,7 @@ from optimize.search.fresh_seeds import HOLD_OUT_SEEDS
 from optimize.search.loop import REMOVAL_SEEDS
 from optimize.search.rate_search import MARGIN_SEEDS, SEARCH_SEEDS
 from optimize.tables.plan_json import plan_json
-from tests.optimize.test_fresh_seeds import CLOSE, QUICK, plan_with
+from tests.optimize.search.test_fresh_seeds import CLOSE, QUICK, plan_with
 
 
 def kept(seed: int, attained: float, quantile: float = 0.95) -> Kept:

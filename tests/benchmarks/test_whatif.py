@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks.whatif import FULL, Clock, summary
-from optimize.whatif.records import Outcome
 from optimize.whatif.sample import grid
+from optimize.whatif.study import Outcome
 from optimize.whatif.vary import parse_axes
 
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from sim.calibration.replay import Run
-from sim.calibration.validate import replay
+from sim.calibration.replay_points import Run
+from sim.calibration.validate_points import replay
 from sim.catalog.loader import load_catalog
 from sim.engine.deployment import PS, Deployment, EngineLimits
 from sim.engine.physics import defaults

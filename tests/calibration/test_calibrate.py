@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from sim.calibration.advise import reference_steps
-from sim.calibration.calibrate import Calibrated, calibrate, write_calibration
+from sim.calibration.fit_own import Calibrated, calibrate, write_calibration
 from sim.calibration.own_runs import Setup
 from sim.calibration.trace import step_seconds
 from sim.catalog.loader import load_catalog

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from sim.calibration.crossvalidate import by_group, fit
-from sim.calibration.parameters import CEILING, bend, coefficients_for, design_of
+from sim.calibration.fit_parameters import CEILING, bend, coefficients_for, design_of
 from sim.calibration.points import Point
-from sim.calibration.replay import Run, run_of
+from sim.calibration.replay_points import Run, run_of
 from sim.calibration.trace import trace_of
 from sim.catalog.loader import load_catalog
 from sim.engine.physics import COEFFICIENTS, base_seconds, defaults, shape_of

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sim.calibration.points import engine_generation, load_points
-from sim.calibration.replay import run_of, spread
+from sim.calibration.replay_points import run_of, spread
 from sim.catalog.loader import load_catalog
 from sim.errors import InputError
 

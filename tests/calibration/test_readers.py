@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sim.calibration.readers.read import read_benchmark
+from sim.calibration.readers.read_benchmark import read_benchmark
 from sim.errors import InputError
 from tests.calibration import benchmark_files as files
 

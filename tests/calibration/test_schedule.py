@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sim.calibration.replay import Run
+from sim.calibration.replay_points import Run
 from sim.calibration.schedule import run_schedule
-from sim.calibration.validate import replay
+from sim.calibration.validate_points import replay
 from sim.catalog.loader import load_catalog
 from sim.engine.deployment import PS, Deployment, EngineLimits
 from sim.engine.step_cost import step_cost

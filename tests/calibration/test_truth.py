@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sim.calibration.points import load_points
-from sim.calibration.validate import Row, summarise, validate_point
+from sim.calibration.validate_points import Row, summarise, validate_point
 from sim.catalog.loader import load_catalog
 from sim.engine.deployment import Deployment, EngineLimits
 from sim.engine.step_cost import step_cost

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from sim.catalog.records import Gpu, Model, Source, WeightFormat
+from sim.catalog.facts import Gpu, Model, Source, WeightFormat
 from sim.engine.deployment import BLOCK_TOKENS, Deployment, EngineLimits
 from sim.engine.memory import GIB, kv_blocks, kv_bytes_per_token, kv_bytes_per_token_and_gpu, weight_bytes
 

@@ -13,7 +13,7 @@ import pytest
 from sim.engine.deployment import EngineLimits
 from sim.engine.pool import Pool
 from sim.errors import InputError
-from sim.fleet.records import Fleet
+from sim.fleet.fleet import Fleet
 from sim.fleet.simulate import probe, simulate
 from sim.request_log import RequestLog
 from sim.requests import Requests

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sim.catalog.records import CalibrationRow
+from sim.catalog.facts import CalibrationRow
 from sim.engine.deployment import PS, Deployment, StepCost
 from sim.engine.physics import COEFFICIENTS, parameters_read, shape_of
 from sim.engine.step_cost import best_row, step_cost

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from sim.engine.deployment import BLOCK_TOKENS, EngineLimits, StepCost
 from sim.engine.pool import Pool
 from sim.fleet.clients import Turns
-from sim.fleet.records import Fleet
+from sim.fleet.fleet import Fleet
 from sim.requests import Requests
 from tests.samples import make_requests
 

@@ -9,7 +9,7 @@ import numpy as np
 from sim.engine.deployment import BLOCK_TOKENS
 from sim.engine.pool import Pool
 from sim.fleet.clients import Turns, closed_loop, session_turns
-from sim.fleet.records import Fleet
+from sim.fleet.fleet import Fleet
 from sim.requests import Requests
 from tests.fuzz.random_cases import Case, random_case
 

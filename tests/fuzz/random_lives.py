@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sim.catalog.records import Relay, Source
+from sim.catalog.facts import Relay, Source
 from sim.catalog.relay_records import Outages, RetryPolicy
 from sim.engine.pool import Pool
-from sim.fleet.life.records import KINDS, Change, Lifecycle, PoolRules
-from sim.fleet.records import FailOver, Fleet, Overflow
+from sim.fleet.fleet import FailOver, Fleet, Overflow
+from sim.fleet.life.life_terms import KINDS, Change, Lifecycle, PoolRules
 from sim.relay.endpoint import RelayEndpoint
 from sim.requests import Requests
 from tests.fuzz.random_cases import random_case

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sim.engine.pool import Pool
-from sim.fleet.records import Fleet
+from sim.fleet.fleet import Fleet
 from sim.fleet.simulate import simulate
 from tests.fuzz.answers import COLUMNS, difference, differences, kernel_answer, oracle_answer, oracle_log
 from tests.fuzz.random_cases import Case, random_case

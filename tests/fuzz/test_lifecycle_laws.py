@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from sim.engine.pool import Pool, Status
-from sim.fleet.life.records import LifeResult
-from sim.fleet.life.simulate import simulate_lifecycle
+from sim.fleet.life.life_terms import LifeResult
+from sim.fleet.life.simulate_life import simulate_lifecycle
 from sim.request_log import RequestLog
 from tests.fuzz.random_lives import LifeCase, life_case
 

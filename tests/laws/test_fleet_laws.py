@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim.catalog.records import Relay, Source
+from sim.catalog.facts import Relay, Source
 from sim.engine.deployment import PS, EngineLimits
 from sim.engine.pool import Pool, Status
-from sim.fleet.records import Fleet, SimulationResult
+from sim.fleet.fleet import Fleet, SimulationResult
 from sim.fleet.simulate import probe, simulate
 from sim.relay.endpoint import RelayEndpoint
 from sim.requests import Requests

@@ -10,7 +10,7 @@ import pytest
 from optimize.plan import optimize
 from optimize.result import Plan
 from sim.scenario import load_scenario
-from sim.scenario.records import Scenario
+from sim.scenario.scenario import Scenario
 
 ROOT = Path(__file__).resolve().parents[2]
 HOUR_USD = 1.01 + 3.67

@@ -9,7 +9,7 @@ import simpy
 
 from sim.engine.pool import Pool, Status
 from sim.fleet.clients import Turns
-from sim.fleet.records import Fleet
+from sim.fleet.fleet import Fleet
 from sim.requests import Requests
 from tests.oracle.engine import THE_RULES, Replica, Rules, Sequence
 from tests.oracle.prefix_cache import prefixes

@@ -12,7 +12,7 @@ import pytest
 
 from sim.engine.deployment import EngineLimits
 from sim.engine.pool import Pool, Status
-from sim.fleet.records import Fleet
+from sim.fleet.fleet import Fleet
 from sim.fleet.simulate import simulate
 from tests.oracle.fleet import OracleLog, simulate_plainly
 from tests.samples import make_cost, make_requests

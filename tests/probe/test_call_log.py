@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from sim.errors import InputError
-from sim.probe.ask import Asked, log_and_write
 from sim.probe.call_log import fitted_prices, measured_calls, read_calls
-from sim.probe.fit import fit_latency
+from sim.probe.fit_latency import fit_latency
+from sim.probe.options import Asked, log_and_write
 from sim.relay.law import law_quantiles
 
 ROOT = Path(__file__).resolve().parents[2]

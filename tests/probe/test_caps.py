@@ -7,8 +7,8 @@ import asyncio
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sim.probe.attempts import Caps, Prices
 from sim.probe.caps import CapReached, Ledger
-from sim.probe.records import Caps, Prices
 
 CALLS = st.lists(st.tuples(st.integers(1, 500), st.integers(0, 200), st.floats(0, 1), st.floats(0, 1), st.booleans()), max_size=60)
 

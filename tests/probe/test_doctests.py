@@ -8,7 +8,7 @@ import importlib
 import pytest
 
 WITH_EXAMPLES = (
-    "sim.probe.ask", "sim.probe.caps", "sim.probe.limits", "sim.probe.profile", "sim.probe.prompts", "sim.probe.records",
+    "sim.probe.options", "sim.probe.caps", "sim.probe.find_limits", "sim.probe.profile", "sim.probe.prompts", "sim.probe.attempts",
     "sim.probe.call", "sim.probe.secret", "sim.relay.law", "sim.relay.limits", "sim.relay.outages", "sim.scenario.context_budget",
     "sim.traffic.context",
 )  # fmt: skip

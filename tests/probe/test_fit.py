@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from sim.catalog.relay_records import Law
-from sim.probe.fit import fit_latency, fit_law, ks_distance
-from sim.probe.records import OK, THROTTLED, Attempt, Prompt, Reply
+from sim.probe.attempts import OK, THROTTLED, Attempt, Prompt, Reply
+from sim.probe.fit_latency import fit_latency, fit_law, ks_distance
 from sim.relay.law import draw, law_quantiles
 
 

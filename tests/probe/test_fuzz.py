@@ -8,9 +8,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from sim.probe.records import Caps, Load
+from sim.probe.attempts import Caps, Load
 from sim.probe.summary import summary
-from sim.probe.write import request_rows
+from sim.probe.write_results import request_rows
 from tests.probe.server import Answer, Json, serving
 from tests.probe.test_probe import QUICK, run
 

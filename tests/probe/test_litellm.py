@@ -15,9 +15,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sim.probe.ask import Asked, probe_and_write
-from sim.probe.records import Caps, Load, Setup, Shape
-from sim.probe.run import probe
+from sim.probe.attempts import Caps, Load, Setup, Shape
+from sim.probe.options import Asked, probe_and_write
+from sim.probe.run_load import probe
 from sim.probe.summary import summary
 from tests.probe.server import Answer, Server, serving
 from tests.probe.test_probe import QUICK, quiet

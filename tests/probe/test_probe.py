@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 from sim.errors import InputError
-from sim.probe import records
-from sim.probe.limits import accepted_rate_rps
-from sim.probe.records import Attempt, Caps, Load, Measured, Patience, Prices, Prompt, Reply, Setup, Shape
-from sim.probe.run import probe
+from sim.probe import attempts as records
+from sim.probe.attempts import Attempt, Caps, Load, Measured, Patience, Prices, Prompt, Reply, Setup, Shape
+from sim.probe.find_limits import accepted_rate_rps
+from sim.probe.run_load import probe
 from sim.probe.summary import summary
 from tests.probe.server import Answer, Bucket, Json, Server, serving
 

@@ -11,10 +11,10 @@ import pytest
 from sim.calibration.points import load_points
 from sim.catalog.relay_records import Outages, RetryPolicy
 from sim.errors import InputError
-from sim.probe.ask import Asked, numbers, prices_of, probe_and_write, server_of, setup_of
-from sim.probe.records import Caps, Patience, Prices
+from sim.probe.attempts import Caps, Patience, Prices
+from sim.probe.options import Asked, numbers, prices_of, probe_and_write, server_of, setup_of
 from sim.scenario import load_scenario
-from sim.scenario.records import Scenario
+from sim.scenario.scenario import Scenario
 from sim.traffic.readers import read_log
 from tests.probe.server import Answer, serving
 from tests.probe.test_probe import QUICK, quiet, setup_for

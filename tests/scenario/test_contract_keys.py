@@ -8,7 +8,7 @@ import pytest
 
 from sim.errors import InputError
 from sim.scenario import load_scenario
-from sim.scenario.records import AccountTier, RelayAccount, Spot
+from sim.scenario.scenario import AccountTier, RelayAccount, Spot
 
 TEXT = """name: contracts
 seed: 1

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from sim.catalog.contract import Contract
-from sim.catalog.records import Relay
+from sim.catalog.facts import Relay
 from sim.errors import InputError
 from sim.scenario import load_scenario
-from sim.scenario.records import Scenario
+from sim.scenario.scenario import Scenario
 
 TEXT = """name: contracts
 traffic: {{rate_rps: 2}}

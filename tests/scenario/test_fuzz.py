@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from sim.errors import InputError
 from sim.scenario import load_scenario
-from sim.scenario.records import Scenario
+from sim.scenario.scenario import Scenario
 
 from .helpers import GOOD, write
 

@@ -11,7 +11,7 @@ import pytest
 from sim.catalog.loader import load_catalog
 from sim.scenario import load_scenario, scenario_schema, shapes
 from sim.scenario.read.measured import read_measured_capacity
-from sim.scenario.records import ConstantTraffic, LogTraffic, SyntheticTraffic
+from sim.scenario.scenario import ConstantTraffic, LogTraffic, SyntheticTraffic
 
 from .helpers import GOOD, broken, problems, write
 
@@ -146,6 +146,6 @@ def test_the_written_reference_is_up_to_date() -> None:
 
 
 def test_importing_the_room_does_not_load_pydantic_or_the_yaml_reader() -> None:
-    code = "import sys, sim.scenario, sim.scenario.records; print('pydantic' in sys.modules, 'ruamel.yaml' in sys.modules)"
+    code = "import sys, sim.scenario, sim.scenario.scenario; print('pydantic' in sys.modules, 'ruamel.yaml' in sys.modules)"
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
     assert answer.stdout.split() == ["False", "False"]

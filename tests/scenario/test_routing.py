@@ -9,7 +9,7 @@ import pytest
 
 from sim.catalog.loader import load_catalog
 from sim.scenario import load_scenario
-from sim.scenario.routing.table import DEFAULT, FILE, read_table
+from sim.scenario.routing.task_table import DEFAULT, FILE, read_table
 from tests.scenario.helpers import problems, write
 
 BASE = """\

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from optimize.report.terminal.simulate import render_simulation
+from optimize.report.terminal.render_simulate import render_simulation
 from optimize.simulate.named_fleet import simulate_fleet
 from sim.scenario import load_scenario
 from sim.traffic import demand

@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sim.scenario import shapes, tokens
-from sim.scenario.records import Tokens
+from sim.scenario.scenario import Tokens
 
 PUBLISHED = {  # mean, p50, p99 of the traces
     "azure_2023_conv_input": (1155, 1020, 4142),

@@ -7,7 +7,7 @@ import pytest
 
 from sim.engine.deployment import PS, EngineLimits
 from sim.engine.pool import Pool, Status
-from sim.fleet.records import Fleet, SimulationResult
+from sim.fleet.fleet import Fleet, SimulationResult
 from sim.fleet.simulate import probe, simulate
 from tests.samples import make_cost
 from tests.theory.queues import (

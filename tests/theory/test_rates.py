@@ -7,7 +7,7 @@ import pytest
 
 from sim.engine.deployment import PS, EngineLimits
 from sim.engine.pool import Pool, Status
-from sim.fleet.records import Fleet
+from sim.fleet.fleet import Fleet
 from sim.fleet.simulate import probe, simulate
 from sim.requests import Requests
 from tests.samples import make_cost, make_requests

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from sim.catalog.records import Catalog
-from sim.scenario.records import (
+from sim.catalog.facts import Catalog
+from sim.scenario.scenario import (
     Budget,
     ConstantTraffic,
     Conversation,

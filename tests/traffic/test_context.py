@@ -9,7 +9,7 @@ import pytest
 
 from sim.errors import InputError
 from sim.scenario import load_scenario
-from sim.scenario.records import Context, RequestClass, Scenario
+from sim.scenario.scenario import Context, RequestClass, Scenario
 from sim.streams import stream
 from sim.traffic import demand, hour
 from sim.traffic.context import within_context

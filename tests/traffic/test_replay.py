@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sim.errors import InputError
-from sim.scenario.records import LogTraffic
+from sim.scenario.scenario import LogTraffic
 from sim.traffic import at_rates, demand, hour
 from sim.traffic.replay import load_replay
 from tests.shared_data import shared_data

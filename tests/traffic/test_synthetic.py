@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sim.errors import InputError
-from sim.scenario.records import ConstantTraffic, Tokens
+from sim.scenario.scenario import ConstantTraffic, Tokens
 from sim.traffic import at_rates, demand, hour
 from sim.traffic.arrivals import minute_noise
 from sim.traffic.lengths import mean_tokens, sample_tokens

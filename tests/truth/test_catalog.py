@@ -9,8 +9,8 @@ from collections import Counter
 import pytest
 
 from sim.calibration.points import GPUS
+from sim.catalog.facts import Gpu, Model
 from sim.catalog.loader import FOLDER, load_catalog
-from sim.catalog.records import Gpu, Model
 from tests.shared_data import shared_data
 
 CATALOG = load_catalog()

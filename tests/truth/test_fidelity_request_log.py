@@ -9,7 +9,7 @@ from functools import lru_cache
 import numpy as np
 import pytest
 
-from sim.calibration.request_log import Latencies, replay_poisson, replay_requests
+from sim.calibration.replay_log import Latencies, replay_poisson, replay_requests
 from sim.catalog.loader import load_catalog
 from sim.engine.deployment import Deployment, EngineLimits
 from sim.engine.step_cost import step_cost

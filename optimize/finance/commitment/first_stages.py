@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from optimize.finance.commitment.records import Stage
+from optimize.finance.commitment.decision import Stage
 from optimize.money.assumptions import finance_facts
-from optimize.money.commitment import Held, Timing
+from optimize.money.commitment_cost import Held, Timing
 from optimize.money.ownership import OwnHost, Values, owned_month, values_of
 from optimize.money.units import HOURS_PER_MONTH
-from sim.catalog.records import Offer
-from sim.scenario.records import Commitment, Scenario
+from sim.catalog.facts import Offer
+from sim.scenario.scenario import Commitment, Scenario
 
 TERM_MONTHS = {"reserved_1y": 12.0, "reserved_3y": 36.0}
 DAYS_PER_MONTH = 365.0 / 12

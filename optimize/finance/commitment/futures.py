@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from optimize.records import PoolTerms, ProgramInput, RelayTerms
-from sim.scenario.records import Future, Scenario
+from sim.scenario.scenario import Future, Scenario
 
 MAIN = "main"
 FIXED_TERMS = ("owned", "reserved_1y", "reserved_3y")  # prices that a contract holds

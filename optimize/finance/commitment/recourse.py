@@ -18,9 +18,9 @@ from optimize.records import ProgramInput, ProgramSolution
 from optimize.search.cache import CapacityStore
 from optimize.search.loop import Market, Restriction, Settled, Tell, settle
 from optimize.search.routing import with_escalations
-from sim.catalog.records import Offer
+from sim.catalog.facts import Offer
 from sim.errors import InputError
-from sim.scenario.records import Commitment, Future, Scenario
+from sim.scenario.scenario import Commitment, Future, Scenario
 from sim.traffic import demand as demand_of
 
 HELD = " (held)"

@@ -8,8 +8,8 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
-from optimize.finance.commitment.records import Ranked
-from sim.scenario.records import Future
+from optimize.finance.commitment.decision import Ranked
+from sim.scenario.scenario import Future
 
 AXES = (
     ("users", "today's users"),

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from optimize.program.answer import Parts, spent_usd
-from optimize.program.by_stages.hours import Effort, in_order, running, solve_hour
+from optimize.program.by_stages.hour_programs import Effort, in_order, running, solve_hour
 from optimize.program.by_stages.month import Month, MonthPrices
 from optimize.program.by_stages.recombine import hours_lack, hours_usd, menu_of
 from optimize.program.routes import PoolRoute

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from optimize.program.answer import Parts, spent_usd, unserved_requests
-from optimize.program.by_stages.hours import Effort, running, solve_hour, solve_hours
+from optimize.program.by_stages.hour_programs import Effort, running, solve_hour, solve_hours
 from optimize.program.by_stages.month import Month, MonthPrices
 from optimize.program.by_stages.recombine import menu_of
 from optimize.program.routes import PoolRoute

@@ -12,7 +12,7 @@ from optimize.money import HOUR_S
 from optimize.program.answer import Parts, first_tiers, spent_usd, unserved_requests
 from optimize.program.by_stages.allotment import Task, by_allotments, fill
 from optimize.program.by_stages.hour_prices import prices_of
-from optimize.program.by_stages.hours import Effort, solve_hours
+from optimize.program.by_stages.hour_programs import Effort, solve_hours
 from optimize.program.by_stages.month import Month, MonthPrices
 from optimize.program.by_stages.recombine import Menu, beside_month, cheapest, menu_of
 from optimize.program.by_stages.stages import Found, in_two_stages, payments_bind, shared_bound, stage_one, start_of

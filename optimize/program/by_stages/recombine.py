@@ -11,7 +11,7 @@ import numpy as np
 from optimize.money import HOUR_S
 from optimize.money.contracts import slice_usd
 from optimize.program.answer import Parts
-from optimize.program.by_stages.hours import in_order
+from optimize.program.by_stages.hour_programs import in_order
 from optimize.program.by_stages.month import Month
 from optimize.program.routes import PoolRoute
 from optimize.records import Floats, Ints, ProgramInput

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from optimize.program.answer import Parts, no_parts, read, spent_usd, unserved_requests
 from optimize.program.by_stages.base_hosts import Tried, beside, descend
 from optimize.program.by_stages.hour_prices import prices_of
-from optimize.program.by_stages.hours import Effort, solve_hour, solve_hours
+from optimize.program.by_stages.hour_programs import Effort, solve_hour, solve_hours
 from optimize.program.by_stages.month import Month, MonthPrices, month_of
 from optimize.program.by_stages.recombine import beside_month, cheapest, menu_of
 from optimize.program.routes import PoolRoute

@@ -7,9 +7,9 @@ from optimize.program.rows.accounts import budget_row, choice_rows, payment_rows
 from optimize.program.rows.demand import again_rows, demand_rows, miss_rows
 from optimize.program.rows.hosts import capacity_rows, linking_rows, running_rows, spot_rows, start_rows, stock_rows
 from optimize.program.rows.model import Model, View, variables
+from optimize.program.rows.provisioned_units import unit_rows, unit_variables
 from optimize.program.rows.relays import limit_rows, share_rows, vendor_rows
 from optimize.program.rows.reserve import reserve_rows
-from optimize.program.rows.units import unit_rows, unit_variables
 from optimize.records import ProgramInput
 
 FAMILIES = (

@@ -10,10 +10,10 @@ import numpy as np
 from optimize.money.quantities import pool_work
 from optimize.records import Floats
 from optimize.report.page.drawing import BAD, COLOURS, GOOD, PAGE, WIDTH_IN, Theme, bars, figure, style
-from optimize.report.terminal import grid
+from optimize.report.terminal import render_grid as grid
 from optimize.result import Plan
 from optimize.tables import tables
-from optimize.tables.bill import Bill
+from optimize.tables.bill_lines import Bill
 from optimize.tables.phrases import count, promise
 
 LINES: tuple[tuple[Any, str], ...] = (("-", "demand"), ("--", "what the fleet could carry at this mix"))

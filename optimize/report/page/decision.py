@@ -8,13 +8,13 @@ from html import escape
 from typing import Any
 
 from optimize.finance.break_even import LOW
-from optimize.report.page.parts import bullets
+from optimize.report.page.page_parts import bullets
 from optimize.result import Plan
-from optimize.tables.bill import cents_of
+from optimize.tables.bill_lines import cents_of
 from optimize.tables.decision_why import no_plan_lines
-from optimize.tables.finance import Money, daily_users
+from optimize.tables.finance_tables import Money, daily_users
 from optimize.tables.phrases import bounds, count, headline, told_flips
-from optimize.tables.quality import verdict_words
+from optimize.tables.quality_table import verdict_words
 from sim.plural import counted
 
 FLIPS = 3

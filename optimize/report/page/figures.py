@@ -6,12 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from optimize.report.page import charts, drawing, latency, money_charts
+from optimize.report.page import charts, drawing, money_charts
+from optimize.report.page import latency_panels as latency
 from optimize.report.page.drawing import PAGE, PAPER, Theme
 from optimize.result import Plan
 from optimize.tables import tables
 from optimize.tables.columns import Table
-from optimize.tables.finance import Money, finance_tables
+from optimize.tables.finance_tables import Money, finance_tables
 from sim.plural import counted
 
 

@@ -10,20 +10,21 @@ from typing import Any
 from optimize.report.page import charts
 from optimize.report.page.decision import decision, reproduce
 from optimize.report.page.figures import Figure, figures
-from optimize.report.page.latency import latency_summary
-from optimize.report.page.parts import bullets, contents, details, dim, picture, scrolling, section, table_html
-from optimize.report.page.stress import tried, untried
+from optimize.report.page.latency_panels import latency_summary
+from optimize.report.page.page_parts import bullets, contents, details, dim, picture, scrolling, section, table_html
+from optimize.report.page.stress_section import tried, untried
 from optimize.report.page.style import STYLE
-from optimize.report.terminal import grid
-from optimize.report.terminal.plan import cell
+from optimize.report.terminal import render_grid as grid
+from optimize.report.terminal.render_plan import cell
 from optimize.result import Plan
-from optimize.tables import decision_why, tables, uncertainty
-from optimize.tables.bill import Bill, cents_of
+from optimize.tables import decision_why, tables
+from optimize.tables import uncertainty_table as uncertainty
+from optimize.tables.bill_lines import Bill, cents_of
 from optimize.tables.columns import Table
-from optimize.tables.finance import Money, finance_tables
+from optimize.tables.finance_tables import Money, finance_tables
 from optimize.tables.phrases import STATUS_WORDS, bounds, seeds_used, told_flips
 from optimize.tables.price_table import short_hashes
-from optimize.tables.quality import quality_lines
+from optimize.tables.quality_table import quality_lines
 
 UTILISATION = (
     "Utilisation has two meanings: the billed share of hours (scale to zero), and the load of what is paid. "

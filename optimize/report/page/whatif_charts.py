@@ -11,7 +11,7 @@ from optimize.report.page.drawing import BAD, COLOURS, GOOD, Theme, bars, figure
 from optimize.report.page.figures import Figure
 from optimize.tables.columns import Table, Value
 from optimize.whatif.crossings import LINES, Row, amount, crossing, lines
-from optimize.whatif.records import Answer
+from optimize.whatif.study import Answer
 
 MOST_PANELS = 6  # combinations of the other inputs that are drawn
 MOST_TICKS = 8  # values that stand below a curve

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from html import escape
 
-from optimize.report.page.parts import bullets, details, dim, picture, section, table_html
+from optimize.report.page.page_parts import bullets, details, dim, picture, section, table_html
 from optimize.report.page.style import STYLE
 from optimize.report.page.whatif_charts import whatif_figures
-from optimize.report.terminal.whatif import TITLES, bill_for
-from optimize.whatif.records import Answer
+from optimize.report.terminal.render_whatif import TITLES, bill_for
+from optimize.whatif.study import Answer
 from sim.plural import counted
 
 HEADINGS = {"break_even": "Break-even", "heat_map": "Cost map", "tornado": "Tornado", "risk": "Risk", "levers": "Savings"}

@@ -10,10 +10,10 @@ from optimize.money.capital import drifted
 from optimize.money.charges import Charge
 from optimize.report.workbook.lines import CHARGES_SHEET, EXACT
 from optimize.report.workbook.pen import LINE_HEIGHT, Pen, address, place, span
-from optimize.tables.bill import cents_of
+from optimize.tables.bill_lines import cents_of
 from optimize.tables.columns import Table
-from optimize.tables.finance import Money
 from optimize.tables.finance_columns import MONTHS
+from optimize.tables.finance_tables import Money
 
 CURVES = (  # column, name, colour, width of the line
     (4, "this plan", "#4C8DD6", 2.25),
@@ -106,7 +106,7 @@ def _looked(money: Money, m: int) -> str:
 
 
 def _row(money: Money, m: int) -> tuple[Any, ...]:
-    from optimize.tables.finance import month_rows
+    from optimize.tables.finance_tables import month_rows
 
     return month_rows(money)[m]
 

@@ -11,10 +11,10 @@ from optimize.report.workbook.lines import CHARGES_SHEET, MONTH
 from optimize.report.workbook.pen import LINE_HEIGHT, Pen, address, place
 from optimize.tables import tables
 from optimize.tables.columns import Table, Value
-from optimize.tables.finance import Money
+from optimize.tables.finance_tables import Money
 from optimize.tables.phrases import headline
 from optimize.tables.plan_json import lower_bound
-from optimize.tables.quality import verdict_words
+from optimize.tables.quality_table import verdict_words
 
 BILLED, EFFECTIVE, CONTRACTED = 5, 6, 8  # columns of FOCUS that are the charge
 WORDS = 90  # characters on a line of the summary

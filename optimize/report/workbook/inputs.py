@@ -7,7 +7,7 @@ from typing import Any
 from optimize.money.ownership import values_of
 from optimize.money.token_kinds import item_of
 from optimize.report.workbook.pen import LINE_HEIGHT, Pen, address
-from optimize.tables.finance import Money
+from optimize.tables.finance_tables import Money
 
 SHEET = "Assumptions"
 HEADS = ("name", "value", "unit", "low", "high", "what it is", "source", "date", "name of the cell")

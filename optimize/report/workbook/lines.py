@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from optimize.report.workbook.pen import Pen, address, place, span, to_the_cent
-from optimize.tables.bill import cents_of
-from optimize.tables.finance import Money
+from optimize.tables.bill_lines import cents_of
 from optimize.tables.finance_columns import CHARGES
+from optimize.tables.finance_tables import Money
 
 CHARGES_SHEET, SHEET = "Charges", "Monthly lines"
 EXACT, FLOOR, REST, MONTH = 7, 8, 9, 10  # columns of the charges

@@ -9,11 +9,12 @@ from typing import Any
 
 import xlsxwriter
 
-from optimize.report.workbook import ahead, facts, inputs, lines, own
+from optimize.report.workbook import ahead, facts, inputs, lines
+from optimize.report.workbook import owning as own
 from optimize.report.workbook.pen import Pen
 from optimize.result import Plan
 from optimize.tables import tables
-from optimize.tables.finance import Money, finance_tables
+from optimize.tables.finance_tables import Money, finance_tables
 
 PLAIN = {  # tables of figures without formulas
     "fleet": "Fleet",

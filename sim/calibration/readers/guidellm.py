@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from sim.calibration.readers.records import Ints, Measurement, lengths_from_quantiles
+from sim.calibration.readers.measurement import Ints, Measurement, lengths_from_quantiles
 from sim.calibration.readers.values import at, first_number, needed, number
 from sim.errors import InputError
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from sim.calibration.readers.records import Floats, Measurement
+from sim.calibration.readers.measurement import Floats, Measurement
 from sim.calibration.readers.values import at, needed, number
 from sim.errors import InputError
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sim.catalog.refresh.compare import plain
-from sim.catalog.refresh.records import ANNOUNCED, Change
+from sim.catalog.refresh.price_changes import ANNOUNCED, Change
+from sim.catalog.refresh.price_diff import plain
 from sim.errors import InputError
 
 Edit = tuple[int, int, str]  # replace text[start:end]

@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
 
-from sim.catalog.refresh.records import Entry, Package
+from sim.catalog.refresh.price_changes import Entry, Package
 
 KEYS = {
     "input_mtok": "usd_per_mtok_input",

@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from sim.catalog.refresh.records import Entry, Package
+from sim.catalog.refresh.price_changes import Entry, Package
 
 FILE = "model_prices_and_context_window_backup.json"
 KEYS = {

@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from sim.catalog.check import instead
+from sim.catalog.facts import Relay, Source
 from sim.catalog.loader import FOLDER, read_relays
-from sim.catalog.records import Relay, Source
 from sim.catalog.refresh import genai, litellm_file
-from sim.catalog.refresh.compare import compare
 from sim.catalog.refresh.edit import RowFile
 from sim.catalog.refresh.mapping import load_mapping
-from sim.catalog.refresh.records import Package, Refresh, RowChange
+from sim.catalog.refresh.price_changes import Package, Refresh, RowChange
+from sim.catalog.refresh.price_diff import compare
 from sim.errors import InputError, ServeMixError
 
 RELAYS = FOLDER / "relays.yaml"

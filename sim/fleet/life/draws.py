@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from sim.engine.deployment import PS
-from sim.fleet.life.records import Change
+from sim.fleet.life.life_terms import Change
 from sim.streams import stream
 
 HOUR_PS = 3600 * PS

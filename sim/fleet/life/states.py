@@ -7,7 +7,7 @@ from enum import Enum
 
 from sim.engine import layout
 from sim.engine.state import PoolState
-from sim.fleet.life.records import LifeEvent
+from sim.fleet.life.life_terms import LifeEvent
 
 
 class State(Enum):

@@ -8,7 +8,7 @@ from pathlib import Path as FilePath
 from typing import Any
 
 from sim.catalog.check import record_of
-from sim.catalog.records import CalibrationRow, Catalog
+from sim.catalog.facts import CalibrationRow, Catalog
 from sim.engine.physics import COEFFICIENTS
 from sim.errors import InputError
 from sim.scenario.read.document import Path, Problems, nearest, shown

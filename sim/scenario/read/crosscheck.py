@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from sim.catalog.records import Catalog
+from sim.catalog.facts import Catalog
 from sim.engine.deployment import EngineLimits
 from sim.scenario.read.document import Path, Problems, nearest, shown
 

@@ -11,7 +11,7 @@ from sim.errors import InputError
 from sim.plural import counted
 from sim.scenario.read.document import nearest, printable, shown
 from sim.scenario.read.yaml_text import read_text
-from sim.scenario.records import Scenario
+from sim.scenario.scenario import Scenario
 
 NEEDED = ("offer", "class", "rate_rps")
 

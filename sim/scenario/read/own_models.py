@@ -6,8 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from sim.catalog.facts import Catalog, Model
 from sim.catalog.model_config import load_model_config
-from sim.catalog.records import Catalog, Model
 from sim.errors import InputError
 from sim.scenario.read.document import Problems, printable
 

@@ -6,13 +6,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path as FilePath
 from typing import Any
 
-from sim.catalog.records import Catalog
+from sim.catalog.facts import Catalog
 from sim.errors import InputError
 from sim.scenario.read.document import Path, Problems, nearest, shown
-from sim.scenario.records import RequestClass, Scenario
 from sim.scenario.routing.quality import read_quality
-from sim.scenario.routing.records import Classifier, QualityRow, Routing
-from sim.scenario.routing.table import DEFAULT, RoutingTable, read_table, table_file
+from sim.scenario.routing.routing_rules import Classifier, QualityRow, Routing
+from sim.scenario.routing.task_table import DEFAULT, RoutingTable, read_table, table_file
+from sim.scenario.scenario import RequestClass, Scenario
 from sim.scenario.schema.routing import RoutingSpec
 
 LISTED = 4  # models that a warning names

@@ -12,7 +12,7 @@ from sim.errors import InputError
 from sim.plural import counted
 from sim.scenario.read.document import nearest, printable, shown
 from sim.scenario.read.yaml_text import read_text
-from sim.scenario.routing.records import QualityRow
+from sim.scenario.routing.routing_rules import QualityRow
 
 COLUMNS = ("class", "model", "accepted", "n", "evaluator", "date")
 HEADER = ",".join(COLUMNS)

@@ -10,8 +10,8 @@ from typing import Annotated, Any, TypeVar
 from pydantic import AfterValidator
 
 from sim.catalog.contract import Contract
+from sim.catalog.facts import Source
 from sim.catalog.price_terms import TOKEN_PRICES
-from sim.catalog.records import Source
 from sim.errors import InputError
 from sim.scenario.schema.fields import FileName, Keys, wrong, wrong_alone
 from sim.scenario.schema.relay import said

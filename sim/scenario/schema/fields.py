@@ -10,10 +10,10 @@ from typing import Annotated, Any, NoReturn
 from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, Tag, ValidationInfo
 from pydantic_core import PydanticCustomError
 
-from sim.catalog.records import Catalog
+from sim.catalog.facts import Catalog
 from sim.scenario import shapes, tokens
 from sim.scenario.read.document import nearest, printable
-from sim.scenario.records import Tokens
+from sim.scenario.scenario import Tokens
 
 MOST = 1e12  # above any sensible rate, price or count; keeps later integer time from overflowing
 MOST_TOKENS = 10_000_000

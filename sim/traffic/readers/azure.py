@@ -6,7 +6,7 @@ digits in 2023, six and a zone in 2024. There are no sessions.
 
 from __future__ import annotations
 
-from sim.traffic.readers.records import Raw
+from sim.traffic.readers.log_rows import Raw
 from sim.traffic.readers.table import NUMBER, TIME, CsvFormat, Table
 
 

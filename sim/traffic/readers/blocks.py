@@ -17,7 +17,7 @@ import numpy as np
 
 from sim.errors import InputError
 from sim.traffic.readers.json_rows import BLANK, TORN, json_objects
-from sim.traffic.readers.records import Raw
+from sim.traffic.readers.log_rows import Raw
 
 KEYS = ("timestamp", "input_length", "output_length")
 MOONCAKE_BLOCK, BAILIAN_BLOCK = 512, 16

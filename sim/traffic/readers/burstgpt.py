@@ -6,7 +6,7 @@ failed requests. Columns are found by name, because BurstGPT_3 inserts two of th
 
 from __future__ import annotations
 
-from sim.traffic.readers.records import Raw
+from sim.traffic.readers.log_rows import Raw
 from sim.traffic.readers.table import NUMBER, TEXT, CsvFormat, Table
 
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from sim.errors import InputError
 from sim.plural import plural
 from sim.streams import stream
-from sim.traffic.readers.records import Floats, Ints, Longs, Raw, ReadLog
+from sim.traffic.readers.log_rows import Floats, Ints, Longs, Raw, ReadLog
 
 MOST_TOKENS = 10_000_000  # above every context window on sale: a damaged cell, not a prompt
 Mask = npt.NDArray[np.bool_]

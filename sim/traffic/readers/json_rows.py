@@ -12,8 +12,8 @@ import numpy as np
 
 from sim.errors import InputError
 from sim.traffic.readers.files import gzip_faults, open_log
+from sim.traffic.readers.log_rows import Floats
 from sim.traffic.readers.parse import Codes, instants, numbers
-from sim.traffic.readers.records import Floats
 from sim.traffic.readers.table import TEXT, TIME, Layout, Table
 
 TORN, BLANK = "torn row (not a JSON object)", "blank line"

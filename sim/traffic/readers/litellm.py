@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sim.traffic.readers.records import Raw
+from sim.traffic.readers.log_rows import Raw
 from sim.traffic.readers.table import NUMBER, TEXT, TIME, CsvFormat, Table
 
 

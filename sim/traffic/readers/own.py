@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sim.traffic.readers.records import Raw
+from sim.traffic.readers.log_rows import Raw
 from sim.traffic.readers.table import NUMBER, TEXT, CsvFormat, Table
 
 

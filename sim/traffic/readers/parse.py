@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 import numpy as np
 
-from sim.traffic.readers.records import Floats, Longs
+from sim.traffic.readers.log_rows import Floats, Longs
 
 
 def numbers(cells: Sequence[str]) -> Floats:

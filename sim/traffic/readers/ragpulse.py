@@ -17,7 +17,7 @@ from sim.errors import InputError
 from sim.traffic.readers.blocks import plain_hashes
 from sim.traffic.readers.files import open_log
 from sim.traffic.readers.json_rows import Row, object_table
-from sim.traffic.readers.records import Floats, Raw
+from sim.traffic.readers.log_rows import Floats, Raw
 from sim.traffic.readers.table import NUMBER, TEXT, Layout, Table
 
 LAYOUT = Layout(

@@ -12,7 +12,7 @@ from sim.traffic.readers.blocks import read_blocks
 from sim.traffic.readers.clean import clean
 from sim.traffic.readers.files import FORMATS, gzip_faults, open_log
 from sim.traffic.readers.json_rows import first_object, is_json, json_objects, object_table
-from sim.traffic.readers.records import Raw, ReadLog
+from sim.traffic.readers.log_rows import Raw, ReadLog
 from sim.traffic.readers.table import Table, read_header, read_table
 from sim.traffic.readers.usage import LACKS, Usage, summed
 

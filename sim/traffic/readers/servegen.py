@@ -18,7 +18,7 @@ import numpy as np
 
 from sim.errors import InputError
 from sim.traffic.readers.files import open_log
-from sim.traffic.readers.records import Floats
+from sim.traffic.readers.log_rows import Floats
 from sim.traffic.readers.table import NUMBER, TEXT, Layout, Table, read_table
 from sim.traffic.readers.usage import Sums, UsageFormat
 

@@ -6,7 +6,7 @@ Source: Patel et al., Splitwise, ISCA 2024 (MIT).
 
 from __future__ import annotations
 
-from sim.traffic.readers.records import Raw
+from sim.traffic.readers.log_rows import Raw
 from sim.traffic.readers.table import NUMBER, CsvFormat, Table
 
 

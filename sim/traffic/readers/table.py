@@ -17,8 +17,8 @@ import numpy as np
 
 from sim.errors import InputError
 from sim.traffic.readers.files import gzip_faults, open_log
+from sim.traffic.readers.log_rows import Floats, Longs, Raw
 from sim.traffic.readers.parse import Codes, instants, numbers
-from sim.traffic.readers.records import Floats, Longs, Raw
 
 csv.field_size_limit(1 << 27)  # logs carry whole prompts in cells that are skipped; the module's limit of 128 kB would stop there
 CHUNK_ROWS = 300  # rows and their cells stay in the processor's cache: at 2,000 wide rows take 1.5 times as long

@@ -10,7 +10,7 @@ import numpy as np
 
 from sim.errors import InputError
 from sim.plural import plural
-from sim.traffic.readers.records import Floats, Longs
+from sim.traffic.readers.log_rows import Floats, Longs
 from sim.traffic.readers.table import Layout, Table
 
 LACKS = "single arrivals, lengths of single requests, sessions and latency"

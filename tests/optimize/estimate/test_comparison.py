@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from optimize.estimate.comparison import Comparison, compare_json, estimate_compare, overtaking_users
+from optimize.estimate.side_by_side import Comparison, compare_json, estimate_compare, overtaking_users
 from sim.catalog.loader import load_catalog
 from sim.errors import InputError
 

@@ -6,14 +6,14 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from optimize.estimate.operating_point import Load, knee_batch, largest_safe_batch, rates
+from optimize.estimate.serving_point import Load, knee_batch, largest_safe_batch, rates
 from sim.catalog.loader import load_catalog
 from sim.engine.deployment import PS, Deployment
 from sim.engine.memory import kv_blocks
 from sim.engine.pool import Pool
 from sim.engine.step_cost import step_cost
 from sim.fleet.clients import closed_loop, simulate_turns
-from sim.fleet.records import Fleet
+from sim.fleet.fleet import Fleet
 from sim.requests import Requests
 
 WAVES = 9

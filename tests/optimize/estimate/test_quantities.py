@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from optimize.estimate.quantities import Options, band, context, count
+from optimize.estimate.amounts import Options, band, context, count
 from sim.errors import InputError
 
 

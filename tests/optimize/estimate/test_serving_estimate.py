@@ -153,7 +153,7 @@ def test_names_of_quantisers_are_formats_too() -> None:
 def test_a_model_that_embeds_is_refused() -> None:
     from dataclasses import replace
 
-    from optimize.estimate.quantities import Options
+    from optimize.estimate.amounts import Options
     from optimize.estimate.question import read_question
 
     catalog = load_catalog()

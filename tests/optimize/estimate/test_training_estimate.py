@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from optimize.estimate.adapters import adapter_parameters
+from optimize.estimate.published_utilisation import PublishedRun, mfu_band, published_runs, whole_run_mfu
 from optimize.estimate.training import TrainingEstimate, estimate_training, training_json
 from optimize.estimate.training_memory import bytes_per_gpu, gathered_bytes, gpus_needed, training_states
-from optimize.estimate.utilisation import PublishedRun, mfu_band, published_runs, whole_run_mfu
 from sim.catalog.loader import load_catalog
 from sim.errors import InputError
 

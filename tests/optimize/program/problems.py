@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from optimize.records import LoadLevel, PoolOption, PoolTerms, ProgramInput, RelayTerms, SloRow
-from sim.catalog.records import Offer, Relay, Source
+from sim.catalog.facts import Offer, Relay, Source
 from sim.requests import Demand
 
 SOURCE = Source("made up for a test", "2026-01-01")

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from optimize.records import BootTerms, LoadLevel, PoolTerms, ProgramInput, RelayTerms, SloRow, SpendTier, SpotTerms, UnitTerms
-from sim.catalog.records import Offer
+from sim.catalog.facts import Offer
 from tests.optimize.program.problems import offer, pool, problem, relay
 
 SLOS = (SloRow(0, "ttft", 0.95, 1.0), SloRow(0, "tpot", 0.9, 0.05), SloRow(1, "ttft", 0.9, 2.0))

@@ -11,7 +11,7 @@ from _pytest.mark import ParameterSet
 
 from optimize.program import solve as solve_module
 from optimize.program.answer import solution_of, unserved_requests
-from optimize.program.by_stages.hours import Effort
+from optimize.program.by_stages.hour_programs import Effort
 from optimize.program.by_stages.stages import at_once
 from optimize.program.routes import penalty_usd, pool_routes
 from optimize.program.solve import solve

@@ -13,7 +13,7 @@ from optimize.program import solve as solve_module
 from optimize.program.answer import Parts, no_parts, spent_usd
 from optimize.program.by_stages.base_hosts import neighbours
 from optimize.program.by_stages.hour_prices import prices_of
-from optimize.program.by_stages.hours import Effort
+from optimize.program.by_stages.hour_programs import Effort
 from optimize.program.by_stages.month import Month
 from optimize.program.by_stages.recombine import Menu, beside_month, cheapest, menu_of
 from optimize.program.by_stages.stages import all_slices, shared_bound

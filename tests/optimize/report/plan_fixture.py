@@ -26,10 +26,10 @@ from optimize.records import (
 )
 from optimize.result import Plan
 from optimize.search.hour_evidence import SHARES
-from sim.catalog.records import Catalog, Gpu, Model, Offer, Relay, Source, WeightFormat
+from sim.catalog.facts import Catalog, Gpu, Model, Offer, Relay, Source, WeightFormat
 from sim.engine.deployment import Deployment
 from sim.requests import Demand
-from sim.scenario.records import Budget, Policy, RequestClass, Scenario, Slo, SyntheticTraffic, Tokens
+from sim.scenario.scenario import Budget, Policy, RequestClass, Scenario, Slo, SyntheticTraffic, Tokens
 
 SOURCE = Source("made up for this test", "2026-11-30")
 SLICES = tuple(f"{day} {hour:02d}" for day in ("weekday", "weekend") for hour in range(24))

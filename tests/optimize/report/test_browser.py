@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from optimize.report.page.html import html
-from optimize.report.terminal.stress import stress_json
-from sim.scenario.records import Finance
+from optimize.report.terminal.render_stress import stress_json
+from sim.scenario.scenario import Finance
 from tests.optimize.report import plan_fixture
 from tests.optimize.report.test_stress_page import stress
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from optimize.report.terminal.catalogue import COLUMNS, WIDTH, catalogue_rows, render_catalogue
+from optimize.report.terminal.render_catalogue import COLUMNS, WIDTH, catalogue_rows, render_catalogue
 from sim.catalog.loader import load_catalog
 from sim.errors import InputError
 

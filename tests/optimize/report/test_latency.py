@@ -11,10 +11,10 @@ import pytest
 from optimize.records import SloRow
 from optimize.report.page.figures import figures
 from optimize.report.page.html import DISTRIBUTIONS, html
-from optimize.report.page.latency import latency_summary, latency_words
+from optimize.report.page.latency_panels import latency_summary, latency_words
 from optimize.result import Plan
 from optimize.search.hour_evidence import SHARES, latency_ladder, slo_verdict
-from optimize.tables.finance import Money
+from optimize.tables.finance_tables import Money
 from optimize.tables.plan_json import NEVER_S, plan_json
 from optimize.tables.tables import latency_table
 from tests.optimize.report import plan_fixture

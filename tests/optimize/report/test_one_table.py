@@ -13,10 +13,10 @@ import pytest
 
 from optimize.money import cost_lines
 from optimize.report.page.html import html
-from optimize.report.terminal.plan import render
+from optimize.report.terminal.render_plan import render
 from optimize.report.workbook.xlsx import xlsx
 from optimize.result import Plan
-from optimize.tables.finance import Money, finance_tables
+from optimize.tables.finance_tables import Money, finance_tables
 from optimize.tables.folder import table_csv
 from optimize.tables.plan_json import plan_json
 from optimize.tables.tables import all_tables

@@ -7,14 +7,14 @@ from dataclasses import replace
 import pytest
 
 from optimize.report.page.html import html
-from optimize.report.terminal.plan import render
+from optimize.report.terminal.render_plan import render
 from optimize.result import Plan
 from optimize.tables.columns import Column, Table
-from optimize.tables.finance import Money, finance_tables
 from optimize.tables.finance_json import contracts_json
+from optimize.tables.finance_tables import Money, finance_tables
 from optimize.tables.folder import table_csv
 from sim.catalog.contract import Contract
-from sim.catalog.records import Source
+from sim.catalog.facts import Source
 from tests.optimize.report import plan_fixture
 
 HASH = "0123456789abcdef" * 4

@@ -19,9 +19,9 @@ from optimize.money import cost_lines
 from optimize.money.charges import OTHER, charges
 from optimize.report.workbook.xlsx import xlsx
 from optimize.result import Plan
-from optimize.tables.bill import bill_of
+from optimize.tables.bill_lines import bill_of
 from optimize.tables.plan_json import plan_json
-from sim.scenario.records import Finance
+from sim.scenario.scenario import Finance
 from tests.optimize.report import plan_fixture
 
 CHANGED = {"price_neo_h100x2_host_hour": 5.555, "price_lab_thinker_output_tokens": 6.1, "usd_per_unit": 1.2}
@@ -164,7 +164,7 @@ def test_repricing_explains_every_line() -> None:
 
 def test_an_open_figure_that_is_filled_in_enters_the_sum_of_own_hosts(books: dict[str, Any]) -> None:
     from optimize.finance.own_or_rent import own_or_rent
-    from sim.scenario.records import Finance
+    from sim.scenario.scenario import Finance
 
     _, _, fresh = books["changed"]
     plan = whole_plan()

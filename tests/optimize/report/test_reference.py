@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from optimize.report.terminal.reference import reference
+from optimize.report.terminal.render_reference import reference
 from optimize.tables.plan_json import plan_json
 from tests.optimize.report import plan_fixture
 

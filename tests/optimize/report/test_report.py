@@ -16,12 +16,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from optimize.records import CostLine
-from optimize.report.terminal import grid
-from optimize.report.terminal.plan import WIDTH, render
+from optimize.report.terminal import render_grid as grid
+from optimize.report.terminal.render_plan import WIDTH, render
 from optimize.report.write import write_results
 from optimize.result import Plan
 from optimize.tables import columns
-from optimize.tables.bill import bill_of, split
+from optimize.tables.bill_lines import bill_of, split
 from optimize.tables.phrases import bounds, headline
 from optimize.tables.plan_json import NEVER_S, plan_json
 from optimize.tables.tables import all_tables

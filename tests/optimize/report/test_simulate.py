@@ -8,12 +8,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from optimize.report.terminal.plan import WIDTH
-from optimize.report.terminal.simulate import render_simulation, simulation_json
+from optimize.report.terminal.render_plan import WIDTH
+from optimize.report.terminal.render_simulate import render_simulation, simulation_json
 from optimize.simulate.named_fleet import SimulationRun
 from sim.engine.deployment import PS, EngineLimits, StepCost
 from sim.engine.pool import Pool, Status, TargetStats
-from sim.fleet.records import Fleet, SimulationResult
+from sim.fleet.fleet import Fleet, SimulationResult
 from sim.relay.endpoint import RelayEndpoint
 from sim.request_log import RequestLog
 from tests.optimize.report import plan_fixture

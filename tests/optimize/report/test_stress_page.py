@@ -11,8 +11,8 @@ import pytest
 
 from optimize.report.page.figures import Figure
 from optimize.report.page.html import html
-from optimize.report.page.stress import BEGIN, END, TITLE, stress_figure, table_of, with_stress
-from optimize.report.terminal.stress import stress_json, stress_table
+from optimize.report.page.stress_section import BEGIN, END, TITLE, stress_figure, table_of, with_stress
+from optimize.report.terminal.render_stress import stress_json, stress_table
 from optimize.report.write import write_results, write_stress
 from optimize.simulate.stress_records import Attained, Hardening, Stress, StressRow
 from tests.optimize.report import plan_fixture

@@ -14,7 +14,7 @@ from sim.engine.deployment import Deployment, EngineLimits
 from sim.engine.step_cost import step_cost
 from sim.relay.law import law_quantiles
 from sim.scenario import load_scenario
-from sim.scenario.records import Scenario, Tokens
+from sim.scenario.scenario import Scenario, Tokens
 from sim.traffic import demand
 
 SCENARIOS = Path(__file__).resolve().parents[3] / "scenarios"

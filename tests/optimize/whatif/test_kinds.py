@@ -13,15 +13,15 @@ import numpy as np
 import pytest
 
 from optimize.report.page.whatif_html import whatif_html
-from optimize.report.terminal.whatif import render_whatif, whatif_json
+from optimize.report.terminal.render_whatif import render_whatif, whatif_json
 from optimize.report.write import write_whatif
 from optimize.whatif import levers as lever_verb
 from optimize.whatif.crossings import crossing
 from optimize.whatif.entry import Question, Where, exit_code, what_if
 from optimize.whatif.lever_changes import levers_of, with_fp8_kv
 from optimize.whatif.ranges import Range, ranges_of
-from optimize.whatif.records import Answer
 from optimize.whatif.risk import draw_all, value_at
+from optimize.whatif.study import Answer
 from sim.engine.deployment import Deployment
 from sim.engine.memory import kv_blocks
 from sim.errors import InputError

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from optimize.whatif.ask import Question, factors_of, run_points
-from optimize.whatif.run import Where
+from optimize.whatif.run_jobs import Where
 from optimize.whatif.sample import grid
 from optimize.whatif.task import Task, in_turns
 from optimize.whatif.vary import parse_axes

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from optimize.whatif.records import Outcome
-from optimize.whatif.run import Kept, Where, run_all
+from optimize.whatif.run_jobs import Kept, Where, run_all
+from optimize.whatif.study import Outcome
 from sim.errors import InputError
 
 
@@ -44,7 +44,7 @@ class Fake:
 
 @pytest.fixture(autouse=True)
 def no_warm_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("optimize.whatif.run.warm", lambda todo, where: None)
+    monkeypatch.setattr("optimize.whatif.run_jobs.warm", lambda todo, where: None)
 
 
 def jobs(folder: Path, *names: str) -> list[Fake]:

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from optimize.whatif.ask import Question
-from optimize.whatif.records import Point
 from optimize.whatif.sample import grid, sample
 from optimize.whatif.scenarios import load_points
+from optimize.whatif.study import Point
 from optimize.whatif.vary import parse_axes, parse_axis
 from sim.errors import InputError
 

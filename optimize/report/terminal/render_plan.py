@@ -1,0 +1,293 @@
+"""A plan as one screen of text."""
+
+from __future__ import annotations
+
+import io
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from optimize.program.rows.escalations import answered_shares
+from optimize.report.terminal import render_grid as grid
+from optimize.result import Plan
+from optimize.tables import decision_why, price_table, tables
+from optimize.tables import uncertainty_table as uncertainty
+from optimize.tables.bill_lines import Bill, bill_of, cents_of
+from optimize.tables.finance_tables import Money
+from optimize.tables.phrases import STATUS_WORDS, bounds, count, duration, headline, percent, pool_label, promise, seeds_used, told_flips
+from optimize.tables.quality_table import quality_lines
+
+WIDTH = 110
+BAR = 10
+LABEL, CELL = 12, 4  # characters of a day's name and of each of its 24 hours
+LISTED = 5  # dropped candidates that the screen names
+STATUS_STYLES = {"met": "bold green", "unverified": "bold yellow", "over_budget": "bold red"}
+
+
+def render(plan: Plan, colour: bool | None = None) -> str:
+    """The whole answer on one screen, 110 columns wide; the same bytes for the same plan. Colour only on a terminal."""
+    console = screen(colour)
+    bill = bill_of(plan)
+    _verdict(console, plan, bill)
+    _cost(console, plan, bill)
+    _hours(console, plan)
+    _flows(console, plan)
+    _promises(console, plan)
+    _trust(console, plan, bill)
+    _alternatives(console, plan, bill)
+    _causes(console, plan, bill)
+    _lists(console, plan, bill)
+    return output(console)
+
+
+def screen(colour: bool | None = None) -> Console:
+    """A console of fixed width that writes into memory and reads nothing from the environment."""
+    import sys
+
+    colour = sys.stdout.isatty() if colour is None else colour
+    return Console(
+        file=io.StringIO(),
+        width=WIDTH,
+        force_terminal=colour,
+        color_system="standard" if colour else None,
+        legacy_windows=False,
+        markup=False,
+        emoji=False,
+        highlight=False,
+        _environ={},
+    )
+
+
+def output(console: Console) -> str:
+    """What was printed, without trailing blanks."""
+    assert isinstance(console.file, io.StringIO)
+    return "\n".join(line.rstrip() for line in console.file.getvalue().splitlines()) + "\n"
+
+
+def section(console: Console, title: str) -> None:
+    """A blank line and a title."""
+    console.print()
+    console.print(Text(title, style="bold"))
+
+
+def table(*columns: str, right: Sequence[int] = ()) -> Table:
+    """A table without lines; columns in `right` are right-aligned."""
+    answer = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", show_edge=False)
+    for k, name in enumerate(columns):
+        answer.add_column(name, justify="right" if k in right else "left", no_wrap=k in right, overflow="fold")
+    return answer
+
+
+def show(console: Console, content: Table | Text) -> None:
+    """Content, indented."""
+    console.print(Padding(content, (0, 0, 0, 2)))
+
+
+def bullets(console: Console, lines: Sequence[str]) -> None:
+    """One line each, wrapped under itself."""
+    listing = Table(box=None, padding=(0, 1, 0, 0), show_header=False, show_edge=False)
+    for line in lines:
+        listing.add_row("-", Text(line))
+    show(console, listing)
+
+
+def _label(plan: Plan, name: object) -> str:
+    return pool_label(str(name), len(plan.program.class_names))
+
+
+def _verdict(console: Console, plan: Plan, bill: Bill) -> None:
+    scenario = plan.scenario
+    console.print(Text(scenario.name, style="bold") + Text(f"  {scenario.description}" if scenario.description else ""))
+    console.print(Text(f"seed {scenario.seed}, catalogue of {scenario.catalog.date} ({scenario.catalog.digest[:8]})", style="dim"))
+    console.print()
+    word = Text(STATUS_WORDS[plan.status], style=STATUS_STYLES.get(plan.status, "bold red"))
+    console.print(word + Text("  " + headline(plan, bill)))
+    if plan.quality is not None and plan.quality.verdict and plan.status == "met":
+        console.print(Text(f"met; {plan.quality.verdict}", style="yellow"))
+
+
+def _cost(console: Console, plan: Plan, bill: Bill) -> None:
+    section(console, "Monthly cost")
+    listing = table("", f"{bill.currency} a month", "share", "", "", right=(1, 2))
+    for name, _, amount, share, detail in tables.cost_table(plan, bill).rows:
+        part = float(share or 0)
+        bar = "▪" * round(BAR * max(0.0, part))
+        listing.add_row(_label(plan, name), f"{amount:,.2f}", percent(part), bar, Text(str(detail), style="dim"))
+    listing.add_row(Text("total", style="bold"), Text(f"{bill.total / 100:,.2f}", style="bold"), "")
+    show(console, listing)
+    words = bounds(plan, bill)
+    if words:
+        show(console, Text(words, style="dim"))
+
+
+def _hours(console: Console, plan: Plan) -> None:
+    """Demand, replicas of each pool, and the part that relays take, in every hour."""
+    demand = plan.demand
+    total = demand.mean_rps.sum(axis=0)
+    relayed = (plan.solution.relay_flow * answered_shares(plan.program)[1][:, :, None]).sum(axis=(0, 1))
+    section(console, "Fleet by hour")
+    if grid.days(demand.slices) is not None:
+        show(console, Text(" " * LABEL + "".join(f"{hour:>{CELL}}" for hour in range(grid.HOURS)), style="dim"))
+    _series(console, plan, "requests/s", total)
+    for p in tables.used_pools(plan):
+        option = plan.program.pools[p].option
+        _series(console, plan, f"{_label(plan, option.id)}, replicas", plan.solution.hosts[p] * option.replicas_per_host)
+    if relayed.any():
+        _series(console, plan, "to relays, % of requests", np.round(100 * relayed / np.maximum(total, 1e-12)))
+
+
+def _series(console: Console, plan: Plan, name: str, values: Any) -> None:
+    """One value per hour slice, a row per kind of day; one line if it never changes."""
+    numbers = [float(value) for value in values]
+    if len(set(numbers)) == 1:
+        show(console, Text(f"{name}: {cell(numbers[0])} in every hour"))
+        return
+    show(console, Text(name))
+    for day, row in grid.rows(plan.demand.slices, numbers):
+        show(console, Text(f"  {day:<{LABEL - 2}.{LABEL - 3}}" + "".join(f"{cell(value):>{CELL}}" for value in row)))
+
+
+def cell(value: float) -> str:
+    """A number in at most four characters; one decimal below 10 if it has any.
+
+    >>> cell(3.0), cell(2.25), cell(157.4), cell(11021.0)
+    ('3', '2.2', '157', '11k')
+    """
+    if value >= 999.5:
+        return f"{value / 1000:.0f}k"
+    return f"{value:.0f}" if value >= 9.95 or value == round(value) else f"{value:.1f}"
+
+
+def _flows(console: Console, plan: Plan) -> None:
+    section(console, "Who serves what")
+    listing = table("class", "requests a month", "tokens in / out", "served by", "share", right=(1, 2, 4))
+    flows, demand = tables.flow_table(plan).rows, plan.demand
+    for c, name in enumerate(plan.program.class_names):
+        total = float(demand.mean_rps[c] @ demand.weight_h) * 3600
+        first = (name, count(total), f"{demand.input_tokens[c]:,.0f} / {demand.output_tokens[c]:,.0f}")
+        for k, (_, target, _, share) in enumerate(row for row in flows if row[0] == name):
+            style = "red" if target == tables.UNSERVED else ""
+            listing.add_row(*(first if k == 0 else ("", "", "")), Text(_label(plan, target), style=style), percent(float(share or 0)))
+    show(console, listing)
+
+
+def _promises(console: Console, plan: Plan) -> None:
+    section(console, "Promises, each in its worst hour")
+    proof = plan.verification
+    if proof is None or not proof.verdicts:
+        show(console, Text("not simulated"))
+        return
+    columns = ("class", "promise", "simulated", "95 % interval", "attained", "requests", "hour", "")
+    listing = table(*columns, right=(2, 3, 4, 5))
+    for v in proof.verdicts:
+        listing.add_row(
+            plan.program.class_names[v.row.class_index],
+            promise(v.row.metric, v.row.quantile, v.row.limit_s),
+            duration(v.simulated_s),
+            f"{duration(v.ci95_s[0])} .. {duration(v.ci95_s[1])}",
+            percent(v.attainment),
+            f"{v.requests:,}",
+            v.hour,
+            Text("met", style="green") if v.met else Text("MISSED", style="bold red"),
+        )
+    show(console, listing)
+    hours = "hour" if len(proof.hours) == 1 else "hours"
+    seeds = f"{seeds_used(proof)} seeds each, from {proof.seeds[0]} on"
+    words = f"{proof.requests_simulated:,} requests in {len(proof.hours)} {hours}, {seeds}; round {plan.rounds}"
+    show(console, Text(words, style="dim"))
+
+
+def _trust(console: Console, plan: Plan, bill: Bill) -> None:
+    """Errors of the step cost by pool, what they do to the verdict, and the pilot that would settle it."""
+    found = plan.uncertainty
+    if found is None or not found.pools:
+        return
+    section(console, "How far to trust it: error on measurements not seen, median / 90th percentile")
+    listing = table(*uncertainty.COLUMNS, right=(3, 4, 5, 6))
+    for name, *cells in uncertainty.error_rows(found):
+        listing.add_row(_label(plan, name), *cells)
+    show(console, listing)
+    money = None if found.safety_usd is None else bill.money(cents_of(plan, found.safety_usd))
+    bullets(console, uncertainty.sentences(found, money))
+    if found.pilot is not None:
+        serve, load, *runs, fit = found.pilot.commands
+        rest = f"and {len(runs)} shorter runs: uncertainty.pilot.commands in plan.json"
+        show(console, Text("\n".join((serve, load, rest, fit)), style="dim"))
+
+
+def _alternatives(console: Console, plan: Plan, bill: Bill) -> None:
+    if not plan.alternatives:
+        return
+    section(console, "Instead of this plan")
+    listing = table("", f"{bill.currency} a month", "against plan", "status", "", right=(1, 2))
+    for name, status, amount, difference, simulated, note in tables.alternatives_table(plan, bill).rows:
+        cost = "-" if amount is None else f"{amount:,.2f}"
+        more = "" if difference is None or not bill.total else f"{100 * float(difference) / (bill.total / 100):+.0f} %"
+        how = "" if simulated or amount is None else "not simulated"
+        words = "; ".join(word for word in (how, str(note)) if word)
+        listing.add_row(str(name), cost, more, str(status).replace("_", " "), Text(words, style="dim"))
+    show(console, listing)
+
+
+def _causes(console: Console, plan: Plan, bill: Bill) -> None:
+    """The bill by class; `marginal` is what a thousand requests more would cost, hosts divisible."""
+    rows = decision_why.class_rows(plan)
+    if len(rows) < 2:
+        return
+    section(console, f"Who causes the cost, {bill.currency}")
+    listing = table("class", "a month", "per 1,000 requests", "marginal per 1,000", "dearest hour", "marginal there", right=(1, 2, 3, 5))
+    for name, cost, each, marginal, hour, top in rows:
+        listing.add_row(name, f"{cost:,.2f}", f"{each:.4f}", "-" if marginal is None else f"{marginal:.4f}", hour, f"{top:.4f}")
+    show(console, listing)
+
+
+def _prices(console: Console, money: Money) -> None:
+    """List beside quoted, contracted and claimed, of what the plan buys."""
+    lines = price_table.price_lines(money.prices)
+    if lines:
+        section(console, "Price book, USD")
+        heads, right, rows = price_table.told(lines)
+        listing = table(*heads, right=right)
+        for cells in rows:
+            listing.add_row(*cells)
+        show(console, listing)
+
+
+def _lists(console: Console, plan: Plan, bill: Bill) -> None:
+    """What binds, flips, the demand band, what was dropped, warnings, assumptions, and how it was solved."""
+    money = Money(plan)
+    _prices(console, money)
+    warned = money.fresh_warnings()
+    rest = [f"and {len(warned) - LISTED} more: `finance.price_warnings` in plan.json"] if warned[LISTED:] else []
+    dropped = [f"{d.name}: {d.reason}" for d in plan.dropped]
+    more = len(dropped) - LISTED
+    listed = dropped[:LISTED] + ([f"and {more} more: `dropped` in plan.json"] if more > 0 else [])
+    flips = told_flips(plan)
+    band = [
+        f"{per_user:g} requests per user-day: {bill.money(cents_of(plan, usd))} a month"
+        for per_user, usd in plan.demand_band
+        if math.isfinite(usd)
+    ]
+    solver = f"{plan.solution.solver}: {plan.solution.status.replace('_', ' ')}, gap {plan.solution.gap:.2%}"
+    for title, lines in (
+        ("Quality of answers", quality_lines(plan, bill)),
+        *decision_why.sections(plan, bill),
+        ("What binds", list(plan.binding)),
+        ("Where the answer flips", flips),
+        ("If demand is another", band),
+        (f"Dropped candidates ({len(dropped)})", listed),
+        ("Own or rent", [f"{_label(plan, row.pool)}: {row.sentence}" for row in money.own]),
+        ("Warnings", list(plan.warnings)),
+        ("Price book warns", warned[:LISTED] + rest),
+        ("Assumptions", list(plan.assumptions)),
+        ("Solver", [solver, *(f"{key}: {value}" for key, value in sorted(plan.extra.items()))]),
+    ):
+        if lines:
+            section(console, title)
+            bullets(console, lines)

@@ -1,0 +1,85 @@
+"""A validation for people: predicted against measured, and errors by GPU and load, model, format and source."""
+
+from __future__ import annotations
+
+import io
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from sim.calibration.points import METRICS
+from sim.calibration.validate_points import Row, Validation
+
+LISTED = 60  # rows that the screen shows; all are in --json
+CUTS: tuple[tuple[str, Callable[[Row], str]], ...] = (
+    ("GPU and load", lambda row: f"{row.gpu}, {row.load}"),
+    ("GPU", lambda row: row.gpu),
+    ("model", lambda row: row.model),
+    ("format", lambda row: row.weights),
+    ("source", lambda row: row.source[:44]),
+)
+
+
+def render_validation(result: Validation) -> str:
+    """All values of a short file, error tables, and each point that was not replayed with the reason."""
+    parts = []
+    if len(result.rows) <= LISTED:
+        parts += ["Predicted against measured\n", _text(_values(result.rows))]
+    for title, key in CUTS:
+        parts += [f"\nError by {title}: points, median and p90 of |predicted / measured - 1|\n", _text(error_table(result.rows, key))]
+    queueing = sum(row.queueing for row in result.rows)
+    if queueing:
+        parts.append(f"\n{queueing} TTFTs say how long a queue has grown; they are in --json and in no table.\n")
+    if any(not row.calibrated for row in result.rows):
+        names = sorted({f"{row.weights} on {row.gpu}" for row in result.rows if not row.calibrated})
+        parts.append(f"\nNot calibrated, data sheet and shared coefficients: {', '.join(names)}\n")
+    reasons = Counter(why for _, why in result.skipped)
+    if reasons:
+        parts.append(f"\nNot replayed ({len(result.skipped)})\n")
+        parts += [f"  {point}: {why}\n" for point, why in result.skipped]
+    return "".join(parts).lstrip("\n")
+
+
+def error_table(rows: Sequence[Row], key: Callable[[Row], str]) -> Table:
+    """A row per value of `key`, `all` first; a column group per metric."""
+    cells: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for row in rows:
+        if not row.queueing:
+            for name in ("all", key(row)):
+                cells[name][row.metric].append(abs(row.error))
+    grid = Table(box=None, pad_edge=False)
+    grid.add_column("  ")
+    for metric in METRICS:
+        grid.add_column(metric, justify="right", no_wrap=True)
+    for name in sorted(cells, key=lambda name: (name != "all", name)):
+        grid.add_row(f"  {name}", *(error_cell(cells[name].get(metric, [])) for metric in METRICS))
+    return grid
+
+
+def error_cell(values: Sequence[float]) -> str:
+    """Count, median and p90.
+
+    >>> error_cell([0.1, 0.2, 0.3])
+    '3   20.0%   28.0%'
+    """
+    return f"{len(values)} {np.quantile(values, 0.5):7.1%} {np.quantile(values, 0.9):7.1%}" if len(values) else ""
+
+
+def _values(rows: Sequence[Row]) -> Table:
+    grid = Table(box=None, pad_edge=False)
+    for column in ("  point", "GPU", "load", "metric", "measured", "predicted", "error"):
+        grid.add_column(column, justify="right" if column in ("measured", "predicted", "error") else "left")
+    for row in rows:
+        scale, unit = (1.0, "tok/s") if row.metric == "throughput" else (1e3, "ms")
+        measured, predicted = (f"{scale * value:,.1f} {unit}" for value in (row.measured, row.predicted))
+        grid.add_row(f"  {row.id}", row.gpu, row.load, row.metric, measured, predicted, f"{row.error:+.1%}")
+    return grid
+
+
+def _text(grid: Table) -> str:
+    buffer = io.StringIO()
+    Console(file=buffer, width=160, color_system=None).print(grid)
+    return "\n".join(line.rstrip() for line in buffer.getvalue().splitlines()) + "\n"

@@ -1,0 +1,286 @@
+"""The price book: what stands beside what, and what it warns of."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import date
+
+import pytest
+
+from optimize.money.price_book import PriceBook, first_day, lapsed_words, month_after, price_book
+from optimize.money.price_evidence import Evidence
+from optimize.tables.price_table import price_lines, told
+from sim.catalog.contract import Contract
+from sim.catalog.facts import Catalog, Offer, Relay, Source
+from sim.catalog.price_terms import LongPrompt, OffPeak
+from sim.scenario.scenario import Finance, Scenario
+from tests.optimize.report import plan_fixture
+
+LISTED = replace(
+    plan_fixture.relay("openai.gpt-4.1", "gpt-4.1", 2.0, 8.0, 0.5), source=Source("price file", "2026-11"), negotiable=True, maker="openai"
+)
+CLAIM = replace(LISTED, id="relay.gpt-4.1", vendor="relay", usd_per_mtok_input=8.0, grade="claimed", maker="")
+FILES = {"relays.yaml": "a" * 64, "offers.yaml": "b" * 64}
+HOST = Offer("aws.g6e.xlarge", "aws", "l40s", 1, 1.86, "on_demand", Source("price list", "2026-05-06"))
+
+CATALOG = Catalog({}, {}, {}, {HOST.id: HOST}, {}, (), "2026-11-30", "d", {"USD": 1.0, "CNY": 0.1503}, files=FILES)
+SCENARIO: Scenario = plan_fixture.scenario()
+
+
+def book(
+    *relays: Relay, listed: tuple[Relay, ...] = (LISTED,), offers: tuple[Offer, ...] = (), used: tuple[str, ...] = (), **finance: object
+) -> PriceBook:
+    catalog = replace(CATALOG, relays={row.id: row for row in listed})
+    given = replace(SCENARIO, relays=relays, offers=offers, catalog=catalog, finance=Finance(**finance))  # type: ignore[arg-type]
+    return price_book(given, used)
+
+
+def test_a_claimed_price_stands_beside_the_list_price() -> None:
+    first = book(CLAIM).prices[0]
+    assert (first.item, first.list_usd, first.contracted_usd, first.claimed_usd, first.plan_usd) == ("input", 2.0, None, 8.0, 8.0)
+    assert first.reference == "openai.gpt-4.1"
+
+
+@pytest.mark.parametrize("grade", ["claimed", "quote"])
+def test_an_input_price_that_is_the_official_output_price_is_said(grade: str) -> None:
+    (said,) = [w for w in book(replace(CLAIM, grade=grade)).warnings if "output" in w]
+    assert said.startswith("relay.gpt-4.1: its input price $8 is the ") and "$2" in said
+
+
+def test_a_deep_discount_is_traced_to_the_credit_rate_where_it_is_known() -> None:
+    cheap = replace(CLAIM, grade="quote", usd_per_mtok_input=0.3, usd_per_mtok_output=1.2)
+    assert any("85% below" in w and "ask what one dollar of credit costs" in w for w in book(cheap).warnings)
+    yuan = replace(cheap, billing_currency="CNY", credit_per_unit=1.0)
+    assert any("85.0% of that is the seller's credit rate" in w for w in book(yuan).warnings)
+    assert any("by exchange rate alone" in w for w in book(replace(yuan, grade="claimed")).warnings)
+
+
+def test_a_first_token_below_50_ms_is_not_believed() -> None:
+    assert any("first token after 0.049 s" in w for w in book(replace(CLAIM, ttft_p50_s=0.049)).warnings)
+    assert book(LISTED).warnings == ()
+
+
+@pytest.mark.parametrize(("source", "stale"), [("2026-09-01", False), ("2026-08-31", True), ("2026-08", True), ("2026", True)])
+def test_a_used_price_older_than_90_days_is_warned_of(source: str, stale: bool) -> None:
+    row = replace(LISTED, source=Source("price file", source))
+    given = book(row, listed=(row,), used=(row.id,))
+    assert given.prices[0].age_days == (date(2026, 11, 30) - first_day(source)).days
+    assert any("ask again before signing" in w for w in given.warnings) is stale
+    assert not any("ask again" in w for w in book(row, listed=(row,)).warnings)
+
+
+def test_a_price_that_the_user_wrote_does_not_bear_the_day_of_the_row_that_it_overrides() -> None:
+    quoted = replace(HOST, usd_per_hour=0.4, grade="quote")
+    assert any("ask again before signing" in w for w in book(offers=(HOST,), used=(HOST.id,)).warnings)
+    assert not any("ask again before signing" in w for w in book(offers=(quoted,), used=(HOST.id,)).warnings)
+
+
+def test_a_model_that_retires_inside_the_horizon_names_its_successor_and_price() -> None:
+    after = replace(LISTED, id="openai.gpt-5.5", usd_per_mtok_input=3.0, usd_per_mtok_output=12.0)
+    row = replace(LISTED, retires_on="2027-01-14", successor=after.id)
+    (said,) = book(row, listed=(row, after), used=(row.id,), horizon_months=12).warnings
+    assert "retires on 2027-01-14 inside the horizon (to 2027-10-31); its successor openai.gpt-5.5 costs $3 in and $12 out" in said
+    assert book(row, listed=(row, after), used=(row.id,), horizon_months=1).warnings == ()
+    assert any("was retired on 2027-01-14" in w for w in book(row, listed=(row, after), used=(row.id,), start="2027-03").warnings)
+
+
+def test_a_price_that_the_scenario_overrides_is_a_quote_beside_the_list() -> None:
+    quoted = replace(HOST, usd_per_hour=1.2)
+    (price,) = book(offers=(quoted,), listed=()).prices
+    assert (price.grade, price.list_usd, price.quoted_usd, price.contracted_usd, price.plan_usd) == ("quote", 1.86, 1.2, None, 1.2)
+    contract = replace(LISTED, grade="contract", usd_per_mtok_input=1.5)
+    assert (book(contract).prices[0].list_usd, book(contract).prices[0].contracted_usd) == (2.0, 1.5)
+
+
+def test_used_prices_come_first() -> None:
+    given = book(CLAIM, LISTED, used=("openai.gpt-4.1",))
+    assert [price.used for price in given.prices] == [True] * 3 + [False] * 3
+
+
+def test_months_roll_over_years() -> None:
+    assert month_after(date(2026, 12, 1), 1) == date(2027, 1, 1) and month_after(date(2026, 1, 31), 0) == date(2026, 1, 1)
+
+
+def signed(until: str = "", start: str = "", file: str = "quote.pdf") -> Relay:
+    source = Source("quote.pdf, named in a.yaml", start)
+    return replace(LISTED, usd_per_mtok_input=1.5, grade="contract", contract=Contract(file, "c" * 64, start, until), source=source)
+
+
+def test_a_row_says_which_document_it_rests_on_with_its_hash() -> None:
+    contract = book(signed("2027-06-30", "2026-09-01")).prices[0]
+    assert (contract.list_usd, contract.contracted_usd, contract.claimed_usd) == (2.0, 1.5, None)
+    assert contract.evidence == Evidence("quote.pdf", "c" * 64, "2026-09-01", "2027-06-30")
+    assert book(LISTED).prices[0].evidence == Evidence("sim/catalog/relays.yaml", "a" * 64)
+    assert book(offers=(HOST,)).prices[0].evidence == Evidence("sim/catalog/offers.yaml", "b" * 64)
+
+
+def test_a_price_that_the_scenario_writes_rests_on_the_scenario_and_has_no_age() -> None:
+    price = book(offers=(replace(HOST, usd_per_hour=1.2, grade="quote"),)).prices[0]
+    assert (price.evidence.document, price.age_days, price.source.date) == ("by_hand.yaml", None, "")
+
+
+@pytest.mark.parametrize(
+    ("until", "start", "said"),
+    [
+        ("2026-11-29", "", "the contract quote.pdf ended on 2026-11-29, before the first day (2026-11-30)"),
+        ("2027-06-30", "", "ends on 2027-06-30, inside the horizon (to 2027-10-31): the prices of the months after it are not agreed"),
+        ("", "2026-12-15", "begins on 2026-12-15, after the first day (2026-11-30)"),
+        ("", "2028-01-01", "begins on 2028-01-01, after the last day (2027-10-31)"),
+        ("2027-10-31", "2026-01-01", ""),
+        ("", "", ""),
+    ],
+)
+def test_a_contract_whose_days_are_not_those_of_the_plan_is_warned_of(until: str, start: str, said: str) -> None:
+    row = signed(until, start)
+    warnings = book(row, used=(row.id,), horizon_months=12).warnings
+    assert len(warnings) == bool(said) and all(said in w for w in warnings)
+
+
+def test_a_contract_that_has_ended_is_warned_of_also_where_it_is_not_bought() -> None:
+    assert any("ended on 2026-11-29" in w for w in book(signed("2026-11-29")).warnings)
+
+
+def test_an_old_contract_without_a_last_day_is_asked_for_again_and_one_with_it_is_not() -> None:
+    old, agreed = signed("", "2026-08-01"), signed("2027-10-31", "2026-08-01")
+    assert any("its price is of 2026-08-01, 121 days before the first month" in w for w in book(old, used=(old.id,)).warnings)
+    assert book(agreed, used=(agreed.id,), horizon_months=2).warnings == ()
+
+
+def test_a_contract_without_a_document_is_asked_for_it() -> None:
+    bare = replace(LISTED, grade="contract", usd_per_mtok_input=1.5)
+    assert any("no document is named; write contract: {document: FILE}" in w for w in book(bare, used=(bare.id,)).warnings)
+    assert book(bare).warnings == ()
+
+
+def test_an_announced_price_ends_the_validity_of_a_list_price_and_is_told() -> None:
+    row = replace(LISTED, next_price_on="2027-01-01", next_usd_per_mtok_input=3.0, next_usd_per_mtok_output=9.0)
+    given = book(row, listed=(row,), used=(row.id,), horizon_months=12)
+    assert given.prices[0].evidence.valid_until == "2026-12-31"
+    assert any("from 2027-01-01 $3 in and $9 out" in w for w in given.warnings)
+    assert book(row, listed=(row,), used=(row.id,), horizon_months=1).warnings == ()
+
+
+def test_every_kind_of_token_that_is_billed_has_a_row() -> None:
+    tier = LongPrompt(200_000, 4.0, 16.0)
+    row = replace(LISTED, usd_per_mtok_batch_input=1.0, usd_per_mtok_batch_output=4.0, usd_per_mtok_cache_write=2.5, long_prompts=(tier,))
+    kinds = ("input", "written", "output", "output above 200,000", "batch input")
+    charged = [(row.id, f"{kind} tokens") for kind in kinds]
+    given = replace(SCENARIO, relays=(row,), offers=(), catalog=replace(CATALOG, relays={row.id: row}))
+    bought = {price.item: price.list_usd for price in price_book(given, {row.id}, charged).prices}
+    plain = {"input": 2.0, "cached input": 0.5, "output": 8.0}
+    assert bought == plain | {"cache write": 2.5, "output above 200,000": 16.0, "batch input": 1.0}
+    assert {price.item for price in price_book(given, ()).prices} == set(plain)
+
+
+def test_the_screen_shows_what_is_bought_with_its_evidence_once() -> None:
+    row = signed("2027-06-30", "2026-11-01")
+    lines = price_lines(book(row, CLAIM, used=(row.id,)))
+    assert lines == [
+        ("openai.gpt-4.1", "input", "2", "-", "1.5", "-", "contract", "29 d, to 2027-06-30", "quote.pdf cccccccc"),
+        ("", "cached input", "0.5", "-", "0.5", "-", "contract", "29 d, to 2027-06-30", ""),
+        ("", "output", "8", "-", "8", "-", "contract", "29 d, to 2027-06-30", ""),
+    ]
+
+
+TERMS = replace(
+    LISTED,
+    usd_per_mtok_batch_input=1.0,
+    usd_per_mtok_batch_output=4.0,
+    long_prompts=(LongPrompt(200_000, 4.0, 16.0),),
+    off_peak=OffPeak(0.5, ("10:00-01:00",)),
+)
+
+
+def paid(relay: Relay, *kinds: str, listed: Relay = TERMS, **finance: object) -> PriceBook:
+    """The book of a plan that buys these kinds of tokens at a relay."""
+    catalog = replace(CATALOG, relays={listed.id: listed})
+    given = replace(SCENARIO, relays=(relay,), offers=(), catalog=catalog, finance=Finance(**finance))  # type: ignore[arg-type]
+    return price_book(given, {relay.id}, [(relay.id, f"{kind} tokens") for kind in kinds])
+
+
+def part_signed(*covers: str, **changes: object) -> Relay:
+    contract = Contract("quote.pdf", "c" * 64, "2026-11-01", "2030-01-01", covers)
+    row = replace(
+        TERMS, usd_per_mtok_input=1.5, grade="contract", contract=contract, source=Source("quote.pdf, named in a.yaml", ""), off_peak=None
+    )
+    return replace(row, **changes)  # type: ignore[arg-type]
+
+
+ALL = ("input", "cached", "output", "batch input", "output above 200,000")
+
+
+def test_a_contract_is_evidence_only_for_the_prices_that_stand_beside_it() -> None:
+    book = paid(part_signed("usd_per_mtok_input"), *ALL)
+    (signed_row, *others) = book.prices
+    assert (signed_row.item, signed_row.grade, signed_row.contracted_usd, signed_row.list_usd) == ("input", "contract", 1.5, 2.0)
+    assert {(row.grade, row.contracted_usd, row.evidence.document, row.source.title) for row in others} == {
+        ("list", None, "sim/catalog/relays.yaml", "price file")
+    }
+    assert {row.item: row.list_usd for row in others} == {
+        "cached input": 0.5, "output": 8.0, "batch input": 1.0, "output above 200,000": 16.0
+    }  # fmt: skip
+    (said,) = [w for w in book.warnings if "list prices" in w]
+    assert said.startswith(
+        f"{LISTED.id}: cached input, output, output above 200,000, batch input: list prices, not in the contract quote.pdf;"
+    )
+
+
+def test_a_contract_that_states_every_price_that_is_paid_is_not_doubted() -> None:
+    keys = ("usd_per_mtok_input", "usd_per_mtok_output", "long_prompts")
+    book = paid(part_signed(*keys), "input", "output", "output above 200,000", listed=replace(TERMS, off_peak=None))
+    assert {row.item: row.grade for row in book.prices} == {
+        "input": "contract", "cached input": "list", "output": "contract", "output above 200,000": "contract"
+    }  # fmt: skip
+    assert book.warnings == ()
+
+
+def test_list_prices_beside_prices_that_the_scenario_writes_are_named_where_the_plan_pays_them() -> None:
+    quoted = replace(TERMS, usd_per_mtok_input=1.5, usd_per_mtok_output=6.0, grade="quote", off_peak=None)
+    book = paid(quoted, "input", "batch input")
+    assert {row.item: row.grade for row in book.prices} == {
+        "input": "quote", "cached input": "list", "output": "quote", "batch input": "list"
+    }  # fmt: skip
+    assert any("batch input: list prices, not in the prices that the scenario writes" in w for w in book.warnings)
+    assert any("tokens cost 0.5 of the price in 10:00-01:00 UTC; that is not in" in w for w in book.warnings)
+    assert not any("list prices" in w for w in paid(quoted, "input").warnings)
+
+
+def test_off_peak_prices_have_rows_of_their_own_with_their_hours_where_the_plan_pays_them() -> None:
+    book = paid(TERMS, "input", "off-peak (0.5) input", "off-peak (0.5) output")
+    cheap = [(row.item, row.list_usd, row.hours_utc, row.grade) for row in book.prices if row.hours_utc]
+    assert cheap == [("off-peak input", 1.0, "10:00-01:00 UTC", "list"), ("off-peak output", 4.0, "10:00-01:00 UTC", "list")]
+    assert not any(row.hours_utc for row in paid(TERMS, "input").prices)
+    (line,) = [cells for cells in price_lines(book) if cells[1] == "off-peak output"]
+    assert line[2] == "4" and line[7].endswith("10:00-01:00 UTC")
+
+
+def test_an_off_peak_price_that_is_agreed_is_contracted() -> None:
+    agreed = part_signed("usd_per_mtok_input", "off_peak", off_peak=OffPeak(0.1, ("10:00-01:00",)))
+    (row,) = [row for row in paid(agreed, "off-peak (0.1) input").prices if row.hours_utc]
+    assert (row.grade, row.contracted_usd, row.list_usd) == ("contract", 0.15, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("until", "start", "graded"),
+    [
+        ("2026-11-29", "", "contract (ended 2026-11-29)"),
+        ("", "2026-12-15", "contract (begins 2026-12-15)"),
+        ("2027-06-30", "2026-11-30", "contract"),
+    ],
+)
+def test_the_grade_of_a_contract_that_does_not_hold_says_so_and_the_verdict_names_it(until: str, start: str, graded: str) -> None:
+    row = signed(until, start)
+    shown = book(row, used=(row.id,))
+    assert {price.graded for price in shown.prices} == {graded} and shown.prices[0].plan_usd == 1.5
+    given = replace(SCENARIO, relays=(row,), offers=(), catalog=CATALOG)
+    words = lapsed_words(given, {row.id})
+    assert bool(words) == ("(" in graded) and all("openai.gpt-4.1" in text and "quote.pdf" in text for text in words)
+    assert lapsed_words(given, set()) == []
+
+
+def test_a_list_price_of_another_vendor_says_whose_it_is_and_a_quote_is_not_called_contracted() -> None:
+    mine = replace(LISTED, id="mine", vendor="mine", usd_per_mtok_input=1.0, grade="quote")
+    cells = price_lines(book(mine, used=("mine",)))[0]
+    assert cells[:7] == ("mine", "input", "2 (openai)", "1", "-", "-", "quote")
+    heads, right, rows = told([cells])
+    assert heads[:5] == ["bought", "item", "list", "quoted", "grade"] and right == [2, 3] and rows[0][:4] == list(cells[:4])

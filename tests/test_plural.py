@@ -2,17 +2,9 @@
 
 from __future__ import annotations
 
-import doctest
-
 import pytest
 
-from sim import plural
 from sim.plural import counted
-
-
-def test_examples_in_docstrings_run() -> None:
-    outcome = doctest.testmod(plural)
-    assert outcome.attempted > 0 and outcome.failed == 0
 
 
 @pytest.mark.parametrize(("count", "words"), [(0, "0 pools"), (1, "1 pool"), (2, "2 pools"), (12_345, "12,345 pools")])

@@ -92,14 +92,14 @@ def estimate_compare(
     as_json: AsJson = False,
 ) -> None:
     """One training against a year of serving: shares, when serving overtakes, what LoRA changes. Without options: a 3B support model."""
-    from optimize.estimate import side_by_side as comparison
+    from optimize.estimate import side_by_side
     from optimize.report.terminal.render_estimate import render_comparison
 
     load = {"context": context, "prompt": prompt, "answer": answer, "users": users, "requests_per_user": requests_per_user}
     train = {"model": model, "tokens": tokens, "gpu": gpu, "mfu": mfu, "adapter_tokens": adapter_tokens}
-    found = comparison.estimate_compare(**load, **train, serve_gpu=serve_gpu, weights=weights)
+    found = side_by_side.estimate_compare(**load, **train, serve_gpu=serve_gpu, weights=weights)
     if as_json:
-        emit_json(comparison.compare_json(found))
+        emit_json(side_by_side.compare_json(found))
     else:
         print(render_comparison(found), end="")
 

@@ -16,7 +16,7 @@ from email.utils import parsedate_to_datetime
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from sim.probe import attempts as records
+from sim.probe import attempts
 from sim.probe.attempts import Patience, Prompt, Reply, Setup
 from sim.probe.find_limits import limits_told
 from sim.probe.secret import redact
@@ -67,7 +67,7 @@ class Caller:
             async with asyncio.timeout(self.setup.patience.total_s):
                 reply = await (self._chat(prompt, watch) if self.setup.kind == "chat" else self._embed(prompt, watch))
         except TimeoutError:
-            reply = watch.reply(records.TIMEOUT, note=f"no end within {self.setup.patience.total_s:g} s")
+            reply = watch.reply(attempts.TIMEOUT, note=f"no end within {self.setup.patience.total_s:g} s")
         except Exception as error:  # foreign data: any fault of it is a reply
             reply = _failed(error, watch)
         return replace(reply, ended_s=watch.now(), note=_short(redact(reply.note, self._key)))
@@ -85,12 +85,14 @@ class Caller:
         watch.headers(raw.headers, raw.status_code)
         stream = raw.parse()
         if isinstance(stream, str | bytes):
-            return watch.reply(records.MALFORMED, note="the answer is no stream of events")
+            return watch.reply(attempts.MALFORMED, note="the answer is no stream of events")
         try:
             async for chunk in stream:
                 watch.chunk(chunk)
                 if watch.pieces > prompt.output_tokens + OVERLONG_PIECES:
-                    return watch.reply(records.MALFORMED, note=f"more than the {prompt.output_tokens} tokens asked for: limit not honoured")
+                    return watch.reply(
+                        attempts.MALFORMED, note=f"more than the {prompt.output_tokens} tokens asked for: limit not honoured"
+                    )
         finally:
             await stream.close()
         return watch.end_of_stream(prompt)
@@ -102,7 +104,7 @@ class Caller:
         watch.text()
         watch.usage_of(answer)
         if not getattr(answer, "data", None):
-            return watch.reply(records.MALFORMED, note="the answer holds no embedding")
+            return watch.reply(attempts.MALFORMED, note="the answer holds no embedding")
         return watch.end(prompt)
 
 
@@ -183,14 +185,14 @@ class _Watch:
 
     def end_of_stream(self, prompt: Prompt) -> Reply:
         if not self._finished and self._usage is None:
-            return self.reply(records.TORN, note="the stream ended without a finish reason")
+            return self.reply(attempts.TORN, note="the stream ended without a finish reason")
         if not self._times:
-            return self.reply(records.MALFORMED, note="the stream holds no text")
+            return self.reply(attempts.MALFORMED, note="the stream holds no text")
         return self.end(prompt)
 
     def end(self, prompt: Prompt) -> Reply:
         """A whole answer; counts that cannot be true are left out and noted."""
-        reply = self.reply(records.OK)
+        reply = self.reply(attempts.OK)
         if self._usage is None:
             return replace(reply, note="the endpoint does not count tokens")
         into, out, cached = self._usage
@@ -226,23 +228,23 @@ def _failed(error: Exception, watch: _Watch) -> Reply:
     if isinstance(error, openai.APIStatusError):
         status = error.status_code
         watch.headers(error.response.headers, status)
-        outcome = records.THROTTLED if status == 429 else records.TIMEOUT if status == 408 else records.CLIENT
+        outcome = attempts.THROTTLED if status == 429 else attempts.TIMEOUT if status == 408 else attempts.CLIENT
         note = str(error).removeprefix(f"Error code: {status} - ")
-        return watch.reply(records.SERVER if status >= 500 else outcome, note=note)
+        return watch.reply(attempts.SERVER if status >= 500 else outcome, note=note)
     if isinstance(error, openai.APITimeoutError):
-        return watch.reply(records.TIMEOUT, note="timed out")
+        return watch.reply(attempts.TIMEOUT, note="timed out")
     if isinstance(error, openai.APIConnectionError):
-        outcome = records.TORN if watch.pieces else records.CONNECTION
+        outcome = attempts.TORN if watch.pieces else attempts.CONNECTION
         return watch.reply(outcome, note=f"connection: {type(error.__cause__ or error).__name__}")
     if isinstance(error, openai.APIError):  # an error event inside a stream
         return watch.reply(_told_in_stream(error), note=str(error))
     what = "no JSON" if isinstance(error, json.JSONDecodeError | UnicodeDecodeError) else type(error).__name__
-    return watch.reply(records.MALFORMED, note=f"unreadable answer: {what}")
+    return watch.reply(attempts.MALFORMED, note=f"unreadable answer: {what}")
 
 
 def _told_in_stream(error: openai.APIError) -> str:
     code = str(getattr(error, "code", ""))
-    return records.THROTTLED if code == "429" or "rate_limit" in code else records.SERVER
+    return attempts.THROTTLED if code == "429" or "rate_limit" in code else attempts.SERVER
 
 
 def _short(text: str) -> str:

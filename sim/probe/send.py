@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 
 import numpy as np
 
-from sim.probe import attempts as records
+from sim.probe import attempts
 from sim.probe.attempts import Attempt, Patience, Prompt, Reply
 from sim.probe.caps import CapReached, Ledger
 
@@ -49,13 +49,13 @@ class Sender:
             self.arrivals.setdefault(request, self.now() if due_s is None else due_s)
             attempt = await self._attempt(request, number, level, prompt, reserved)
             outcome = attempt.reply.outcome
-            self._unreachable = self._unreachable + 1 if outcome == records.CONNECTION else 0
+            self._unreachable = self._unreachable + 1 if outcome == attempts.CONNECTION else 0
             if self._unreachable >= GONE:
                 self.stopped = self.stopped or f"{GONE} connections in a row failed: {attempt.reply.note}"
-            if outcome == records.OK:
+            if outcome == attempts.OK:
                 self._answered = True
                 return True
-            if outcome == records.CLIENT:
+            if outcome == attempts.CLIENT:
                 if self.learn(attempt.reply.note):
                     continue
                 if not self._answered:
@@ -63,7 +63,7 @@ class Sender:
                 break
             wait_s = self.wait_s(number, attempt.reply.retry_after_s)
             spent = number >= self.patience.attempts or wait_s > self.patience.longest_retry_after_s
-            if not retries or spent or outcome not in records.RETRIED:
+            if not retries or spent or outcome not in attempts.RETRIED:
                 break
             await asyncio.sleep(wait_s)
         return False
@@ -77,7 +77,7 @@ class Sender:
         started_s = self.now()
         self.in_flight += 1
         in_flight = self.in_flight
-        reply = Reply(records.CUT, note="cut off at the end of the probe")
+        reply = Reply(attempts.CUT, note="cut off at the end of the probe")
         try:
             reply = await self.call(prompt)
         finally:
@@ -94,7 +94,7 @@ class Sender:
         Refusals, throttling and errors before any text are free at the vendors that say anything about it."""
         reply, prompt = attempt.reply, attempt.prompt
         into, out = max(reply.claimed_input, 0), max(reply.claimed_output, reply.pieces if prompt.output_tokens else 0)
-        free = reply.outcome in (records.THROTTLED, records.CLIENT, records.SERVER, records.CONNECTION) and not reply.pieces
+        free = reply.outcome in (attempts.THROTTLED, attempts.CLIENT, attempts.SERVER, attempts.CONNECTION) and not reply.pieces
         if not free and not reply.claimed_input:
             into, out = prompt.most_input_tokens, max(prompt.output_tokens, out)
         cached = min(reply.cached_tokens, into)

@@ -12,7 +12,7 @@ from pydantic_core import PydanticUndefined
 
 from sim.scenario import shapes
 from sim.scenario.context_budget import ContextSpec
-from sim.scenario.schema import scenario as schema
+from sim.scenario.schema import scenario
 from sim.scenario.schema.candidate import Candidates, OfferSpec, RelaySpec
 from sim.scenario.schema.commitment import CommitmentSpec, FutureSpec
 from sim.scenario.schema.contract import RelayAccountSpec, SpendTierSpec, SpotSpec
@@ -24,15 +24,15 @@ from sim.scenario.schema.relay import LatencySpec, LawSpec, LoadSpec, OutageSpec
 from sim.scenario.schema.routing import ClassifierSpec, QualitySpec, RoutingSpec
 
 SECTIONS: tuple[tuple[str, type[BaseModel]], ...] = (
-    ("Top level", schema.ScenarioSpec),
-    ("`traffic` from users", schema.UserTraffic),
-    ("`traffic` at one rate", schema.RateTraffic),
-    ("`traffic` from a log", schema.ReplayTraffic),
-    ("`request_classes[]`", schema.ClassSpec),
+    ("Top level", scenario.ScenarioSpec),
+    ("`traffic` from users", scenario.UserTraffic),
+    ("`traffic` at one rate", scenario.RateTraffic),
+    ("`traffic` from a log", scenario.ReplayTraffic),
+    ("`request_classes[]`", scenario.ClassSpec),
     ("`request_classes[].models[]`", ModelUse),
-    ("`request_classes[].conversation`", schema.ConversationSpec),
+    ("`request_classes[].conversation`", scenario.ConversationSpec),
     ("`request_classes[].context`", ContextSpec),
-    ("`request_classes[].slo`", schema.SloSpec),
+    ("`request_classes[].slo`", scenario.SloSpec),
     ("`request_classes[].quality`", QualitySpec),
     ("`routing`", RoutingSpec),
     ("`routing.classifier`", ClassifierSpec),
@@ -46,12 +46,12 @@ SECTIONS: tuple[tuple[str, type[BaseModel]], ...] = (
     ("`candidates.offers[].contract` and `candidates.relays[].contract`", ContractSpec),
     ("`candidates.relays[].outages`", OutageSpec),
     ("`candidates.relays[].retry`", RetrySpec),
-    ("`budget`", schema.BudgetSpec),
-    ("`policy`", schema.PolicySpec),
+    ("`budget`", scenario.BudgetSpec),
+    ("`policy`", scenario.PolicySpec),
     ("`policy.spot`", SpotSpec),
     ("`policy.relay_accounts[]`", RelayAccountSpec),
     ("`policy.relay_accounts[].tiers[]`", SpendTierSpec),
-    ("`engine`", schema.EngineSpec),
+    ("`engine`", scenario.EngineSpec),
     ("`finance`", FinanceSpec),
     ("`commitments[]`", CommitmentSpec),
     ("`futures[]`", FutureSpec),

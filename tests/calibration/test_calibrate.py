@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+import cli
 from sim.calibration.advise import reference_steps
 from sim.calibration.fit_own import Calibrated, calibrate, write_calibration
 from sim.calibration.own_runs import Setup
@@ -136,8 +137,8 @@ def test_a_set_up_that_cannot_be_says_what_would_be_right(setup: Setup, says: st
 def test_the_command_prints_one_json_object_and_writes_the_row(runs: list[files.Logged], tmp_path: Path) -> None:
     path = files.write(tmp_path, "run.json", files.vllm(runs[2], True))
     arguments = ["calibrate", str(path), "--gpu", "l40s", "--model", "llama-3.1-8b", "--out", str(tmp_path / "own.yaml")]
-    answer = CliRunner().invoke(optimize.commands.common.app, [*arguments, "--json"])
+    answer = CliRunner().invoke(cli.app, [*arguments, "--json"])
     assert answer.exit_code == 0
     printed = json.loads(answer.stdout)
     assert set(printed) == {"row", "steps", "runs", "skipped", "missing", "next_runs"} and (tmp_path / "own.yaml").exists()
-    assert "Runs that would help most" in CliRunner().invoke(optimize.commands.common.app, arguments).stdout
+    assert "Runs that would help most" in CliRunner().invoke(cli.app, arguments).stdout

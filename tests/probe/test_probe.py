@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from sim.errors import InputError
-from sim.probe import attempts as records
+from sim.probe import attempts
 from sim.probe.attempts import Attempt, Caps, Load, Measured, Patience, Prices, Prompt, Reply, Setup, Shape
 from sim.probe.find_limits import accepted_rate_rps
 from sim.probe.run_load import probe
@@ -87,7 +87,7 @@ def test_counters_of_fixed_windows_give_the_rate_and_not_the_start_of_the_window
     attempts = []
     for k in range(130):
         when = 0.13 + k * 0.2
-        outcome = records.OK if (when % windows_s) < 2.0 else records.THROTTLED
+        outcome = attempts.OK if (when % windows_s) < 2.0 else attempts.THROTTLED
         attempts.append(Attempt(k, 1, "limit of requests", 1, when, Prompt("a", 1, 1, 2), Reply(outcome)))
     rate, accepted = accepted_rate_rps(attempts)
     assert rate == pytest.approx(10 / windows_s, rel=0.02) and accepted == 40
@@ -124,15 +124,15 @@ def test_a_retry_after_of_an_hour_ends_the_request() -> None:
 @pytest.mark.parametrize(
     ("answer", "outcome", "attempts"),
     [
-        (Answer(status=503), records.SERVER, 3),
-        (Answer(torn_after=2), records.TORN, 3),
-        (Answer(hang_s=1.0), records.TIMEOUT, 3),
-        (Answer(ttft_s=0.3, gap_s=0.3, tokens=40), records.TIMEOUT, 3),
-        (Answer(status=418), records.CLIENT, 1),
-        (Answer(raw=b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\ndata: {nonsense\n\n"), records.MALFORMED, 1),
-        (Answer(raw=b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n"), records.TORN, 3),
-        (Answer(raw=b"nonsense\r\n\r\n"), records.CONNECTION, 3),
-        (Answer(tokens=50), records.MALFORMED, 1),
+        (Answer(status=503), attempts.SERVER, 3),
+        (Answer(torn_after=2), attempts.TORN, 3),
+        (Answer(hang_s=1.0), attempts.TIMEOUT, 3),
+        (Answer(ttft_s=0.3, gap_s=0.3, tokens=40), attempts.TIMEOUT, 3),
+        (Answer(status=418), attempts.CLIENT, 1),
+        (Answer(raw=b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\ndata: {nonsense\n\n"), attempts.MALFORMED, 1),
+        (Answer(raw=b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n"), attempts.TORN, 3),
+        (Answer(raw=b"nonsense\r\n\r\n"), attempts.CONNECTION, 3),
+        (Answer(tokens=50), attempts.MALFORMED, 1),
     ],
 )
 def test_every_way_to_fail_has_a_name_and_is_retried_when_that_makes_sense(answer: Answer, outcome: str, attempts: int) -> None:

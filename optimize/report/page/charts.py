@@ -10,7 +10,7 @@ import numpy as np
 from optimize.money.quantities import pool_work
 from optimize.records import Floats
 from optimize.report.page.drawing import BAD, COLOURS, GOOD, PAGE, WIDTH_IN, Theme, bars, figure, style
-from optimize.report.terminal import render_grid as grid
+from optimize.report.terminal import render_grid
 from optimize.result import Plan
 from optimize.tables import tables
 from optimize.tables.bill_lines import Bill
@@ -73,7 +73,7 @@ def hours_chart(plan: Plan, theme: Theme) -> Any:
     from matplotlib.patches import Patch
     from matplotlib.ticker import MaxNLocator
 
-    by_day = grid.days(plan.demand.slices) or {"hour slices": list(range(len(plan.demand.slices)))}
+    by_day = render_grid.days(plan.demand.slices) or {"hour slices": list(range(len(plan.demand.slices)))}
     pools, relays, room = tables.used_pools(plan), tables.used_relays(plan), capacity_rps(plan)
     parts = [3, 2] if pools else [1]  # without pools there are no replicas to show
     drawn = Figure(figsize=(WIDTH_IN, 4.6 if pools else 2.8), layout="constrained")
@@ -94,8 +94,8 @@ def hours_chart(plan: Plan, theme: Theme) -> Any:
             replicas = plan.solution.hosts[p][indices] * plan.program.pools[p].option.replicas_per_host
             axes[1, d].stairs(replicas, edges, color=COLOURS[k % 7], linewidth=2)
         axes[0, d].set_title(day if len(plan.demand.slices) > 1 else plan.demand.slices[0], color=theme.ink, fontsize=10)
-        axes[-1, d].set_xlabel("hour" if len(indices) == grid.HOURS else "")
-        axes[-1, d].set_xticks(range(0, 25, 6) if len(indices) == grid.HOURS else [])
+        axes[-1, d].set_xlabel("hour" if len(indices) == render_grid.HOURS else "")
+        axes[-1, d].set_xticks(range(0, 25, 6) if len(indices) == render_grid.HOURS else [])
         axes[-1, d].set_ylim(bottom=0)
         for row in range(len(parts)):
             style(axes[row, d], "y", theme)

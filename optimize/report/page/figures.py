@@ -6,8 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from optimize.report.page import charts, drawing, money_charts
-from optimize.report.page import latency_panels as latency
+from optimize.report.page import charts, drawing, latency_panels, money_charts
 from optimize.report.page.drawing import PAGE, PAPER, Theme
 from optimize.result import Plan
 from optimize.tables import tables
@@ -72,7 +71,9 @@ def figures(plan: Plan, money: Money) -> tuple[Figure, ...]:
         words = f"{sum(v.met for v in verdicts)} of {counted(len(verdicts), 'promise is', 'promises are')} kept; each against its limit."
         found.insert(1, Figure("promises", words, by_name["slo"], lambda t: charts.promises_chart(plan, t)))
     if by_name["latency"].rows:
-        found.insert(2, Figure("latency", latency.latency_words(plan), by_name["latency"], lambda t: latency.latency_chart(plan, t)))
+        found.insert(
+            2, Figure("latency", latency_panels.latency_words(plan), by_name["latency"], lambda t: latency_panels.latency_chart(plan, t))
+        )
     return tuple(figure for figure in found if figure.name != "break_even" or _positive(figure.data))
 
 

@@ -14,11 +14,10 @@ from optimize.report.page.latency_panels import latency_summary
 from optimize.report.page.page_parts import bullets, contents, details, dim, picture, scrolling, section, table_html
 from optimize.report.page.stress_section import tried, untried
 from optimize.report.page.style import STYLE
-from optimize.report.terminal import render_grid as grid
+from optimize.report.terminal import render_grid
 from optimize.report.terminal.render_plan import cell
 from optimize.result import Plan
-from optimize.tables import decision_why, tables
-from optimize.tables import uncertainty_table as uncertainty
+from optimize.tables import decision_why, tables, uncertainty_table
 from optimize.tables.bill_lines import Bill, cents_of
 from optimize.tables.columns import Table
 from optimize.tables.finance_tables import Money, finance_tables
@@ -159,13 +158,13 @@ def _ground_parts(plan: Plan, money: Money, by_name: Mapping[str, Table], manife
 
 def _grid(plan: Plan) -> str:
     """Replicas of each pool in every hour, one row per kind of day."""
-    by_day = grid.days(plan.demand.slices)
-    heads = "".join(f"<th>{hour}</th>" for hour in range(grid.HOURS)) if by_day else ""
+    by_day = render_grid.days(plan.demand.slices)
+    heads = "".join(f"<th>{hour}</th>" for hour in range(render_grid.HOURS)) if by_day else ""
     rows = ""
     for p in tables.used_pools(plan):
         option = plan.program.pools[p].option
         values = [float(n) for n in plan.solution.hosts[p] * option.replicas_per_host]
-        for day, row in grid.rows(plan.demand.slices, values):
+        for day, row in render_grid.rows(plan.demand.slices, values):
             cells = "".join(f"<td>{cell(value)}</td>" for value in row)
             rows += f"<tr><td>{escape(option.id)}, {escape(day)}</td>{cells}</tr>"
     table = scrolling("Replicas in every hour", f"<table class=grid><tr><th></th>{heads}</tr>{rows}</table>")
@@ -186,12 +185,12 @@ def _trust(plan: Plan, bill: Bill) -> str:
     found = plan.uncertainty
     if found is None or not found.pools:
         return ""
-    heads = "".join(f"<th scope=col>{escape(name)}</th>" for name in uncertainty.COLUMNS)
-    rows = "".join("<tr>" + "".join(f"<td>{escape(text)}</td>" for text in row) + "</tr>" for row in uncertainty.error_rows(found))
+    heads = "".join(f"<th scope=col>{escape(name)}</th>" for name in uncertainty_table.COLUMNS)
+    rows = "".join("<tr>" + "".join(f"<td>{escape(text)}</td>" for text in row) + "</tr>" for row in uncertainty_table.error_rows(found))
     table = scrolling("Error of the step cost by pool", f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>")
     margin = None if found.safety_usd is None else bill.money(cents_of(plan, found.safety_usd))
     words = dim("Error on measurements not seen, median / 90th percentile.")
-    return table + words + bullets(uncertainty.sentences(found, margin))
+    return table + words + bullets(uncertainty_table.sentences(found, margin))
 
 
 def _proof(plan: Plan) -> str:

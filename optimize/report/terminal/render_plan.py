@@ -14,10 +14,9 @@ from rich.table import Table
 from rich.text import Text
 
 from optimize.program.rows.escalations import answered_shares
-from optimize.report.terminal import render_grid as grid
+from optimize.report.terminal import render_grid
 from optimize.result import Plan
-from optimize.tables import decision_why, price_table, tables
-from optimize.tables import uncertainty_table as uncertainty
+from optimize.tables import decision_why, price_table, tables, uncertainty_table
 from optimize.tables.bill_lines import Bill, bill_of, cents_of
 from optimize.tables.finance_tables import Money
 from optimize.tables.phrases import STATUS_WORDS, bounds, count, duration, headline, percent, pool_label, promise, seeds_used, told_flips
@@ -132,8 +131,8 @@ def _hours(console: Console, plan: Plan) -> None:
     total = demand.mean_rps.sum(axis=0)
     relayed = (plan.solution.relay_flow * answered_shares(plan.program)[1][:, :, None]).sum(axis=(0, 1))
     section(console, "Fleet by hour")
-    if grid.days(demand.slices) is not None:
-        show(console, Text(" " * LABEL + "".join(f"{hour:>{CELL}}" for hour in range(grid.HOURS)), style="dim"))
+    if render_grid.days(demand.slices) is not None:
+        show(console, Text(" " * LABEL + "".join(f"{hour:>{CELL}}" for hour in range(render_grid.HOURS)), style="dim"))
     _series(console, plan, "requests/s", total)
     for p in tables.used_pools(plan):
         option = plan.program.pools[p].option
@@ -149,7 +148,7 @@ def _series(console: Console, plan: Plan, name: str, values: Any) -> None:
         show(console, Text(f"{name}: {cell(numbers[0])} in every hour"))
         return
     show(console, Text(name))
-    for day, row in grid.rows(plan.demand.slices, numbers):
+    for day, row in render_grid.rows(plan.demand.slices, numbers):
         show(console, Text(f"  {day:<{LABEL - 2}.{LABEL - 3}}" + "".join(f"{cell(value):>{CELL}}" for value in row)))
 
 
@@ -209,15 +208,15 @@ def _trust(console: Console, plan: Plan, bill: Bill) -> None:
     if found is None or not found.pools:
         return
     section(console, "How far to trust it: error on measurements not seen, median / 90th percentile")
-    listing = table(*uncertainty.COLUMNS, right=(3, 4, 5, 6))
-    for name, *cells in uncertainty.error_rows(found):
+    listing = table(*uncertainty_table.COLUMNS, right=(3, 4, 5, 6))
+    for name, *cells in uncertainty_table.error_rows(found):
         listing.add_row(_label(plan, name), *cells)
     show(console, listing)
     money = None if found.safety_usd is None else bill.money(cents_of(plan, found.safety_usd))
-    bullets(console, uncertainty.sentences(found, money))
+    bullets(console, uncertainty_table.sentences(found, money))
     if found.pilot is not None:
         serve, load, *runs, fit = found.pilot.commands
-        rest = f"and {len(runs)} shorter runs: uncertainty.pilot.commands in plan.json"
+        rest = f"and {len(runs)} shorter runs: uncertainty_table.pilot.commands in plan.json"
         show(console, Text("\n".join((serve, load, rest, fit)), style="dim"))
 
 

@@ -13,7 +13,8 @@ from optimize.tables.finance_columns import FINANCE_TABLES
 HEAD = """# Tables of a plan
 
 `optimize --out DIR` writes each table as `tables/NAME.csv`; `report.xlsx` has the same columns. This page is made from the
-declarations in `optimize/tables/columns.py`, `finance_columns.py` and `decision_why.py` by `python -m optimize.report.terminal.render_reference`.
+declarations in `optimize/tables/columns.py`, `finance_columns.py` and `decision_why.py` by
+`python -m optimize.report.terminal.render_reference`.
 "money" is the scenario's currency; a share is 0..1; an empty cell means that there is no value.
 Numbers of the files have at most 12 significant digits.
 `stages` and `outcomes` are those of `decide --out DIR`.

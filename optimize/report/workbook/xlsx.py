@@ -9,8 +9,7 @@ from typing import Any
 
 import xlsxwriter
 
-from optimize.report.workbook import ahead, facts, inputs, lines
-from optimize.report.workbook import owning as own
+from optimize.report.workbook import ahead, facts, inputs, lines, owning
 from optimize.report.workbook.pen import Pen
 from optimize.result import Plan
 from optimize.tables import tables
@@ -49,7 +48,7 @@ def xlsx(plan: Plan, money: Money | None = None, manifest: Mapping[str, Any] | N
     ahead.write_months(pen, money)
     ahead.write_break_even(pen, money, by_name["break_even"])
     ahead.write_sensitivity(pen, money, by_name["sensitivity"])
-    own.write_own(pen, money)
+    owning.write_own(pen, money)
     pen.table(pen.sheet("Price book"), by_name["prices"])
     facts.write_hours(pen, money)
     for name, title in PLAIN.items():

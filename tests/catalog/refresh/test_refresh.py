@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import json
 import re
 import sys
@@ -10,7 +9,6 @@ from collections.abc import Iterator
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
@@ -18,14 +16,13 @@ import cli
 from optimize.report.terminal.render_refresh import diff_text, refresh_json, refresh_words
 from sim.catalog.loader import read_relays
 from sim.catalog.refresh import litellm_file, mapping
-from sim.catalog.refresh import price_diff as compare
 from sim.catalog.refresh.genai import load
 from sim.catalog.refresh.litellm_file import entry_of
 from sim.catalog.refresh.mapping import load_mapping
 from sim.catalog.refresh.price_changes import Refresh
 from sim.catalog.refresh.refresh import PACKAGES, RELAYS, installed, run
 from sim.errors import InputError
-from tests.refresh import fake_package
+from tests.catalog.refresh import fake_package
 
 DAY = date(2026, 11, 30)
 NONE = "usd_per_mtok_cached: null"
@@ -395,12 +392,6 @@ def test_the_real_package_prices_the_catalogue() -> None:
     assert found.missing == () and found.withheld == ()
     assert len(found.confirmed) > 25 and len(found.changed) < 5
     assert run(None, "genai-prices", None, DAY, False, False, today=DAY) == found
-
-
-@pytest.mark.parametrize("module", [compare, litellm_file, mapping])
-def test_examples_in_docstrings_run(module: ModuleType) -> None:
-    outcome = doctest.testmod(module)
-    assert outcome.attempted > 0 and outcome.failed == 0
 
 
 def test_the_command_prints_the_diff_on_stdout_and_the_rest_on_stderr(

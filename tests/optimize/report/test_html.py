@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from optimize.records import Flip
-from optimize.report import write
 from optimize.report.page.html import html
 from optimize.report.page.style import STYLE
 from optimize.report.write import write_results
 from optimize.result import NoPlan, Why
+from optimize.tables import folder
 from optimize.tables.folder import check_folder
 from optimize.tables.phrases import told_flips
 from sim.errors import InputError
@@ -133,9 +133,9 @@ def test_a_failed_write_leaves_the_old_file_and_no_other(tmp_path: Path, monkeyp
     def fail(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(write.os, "replace", fail)
+    monkeypatch.setattr(folder.os, "replace", fail)
     with pytest.raises(InputError, match="No space left"):
-        write.write_bytes(path, b"new")
+        folder.write_bytes(path, b"new")
     assert [(p.name, p.read_text()) for p in tmp_path.iterdir()] == [("plan.json", "old")]
 
 

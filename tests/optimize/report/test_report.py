@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from optimize.records import CostLine
-from optimize.report.terminal import render_grid as grid
+from optimize.report.terminal import render_grid
 from optimize.report.terminal.render_plan import WIDTH, render
 from optimize.report.write import write_results
 from optimize.result import Plan
@@ -166,9 +166,9 @@ def test_every_row_has_the_declared_columns_and_types(plan: Plan) -> None:
 
 
 def test_hours_that_are_no_days_are_shown_in_runs() -> None:
-    assert grid.rows(["always"], [3.0]) == [("always", [3.0])]
+    assert render_grid.rows(["always"], [3.0]) == [("always", [3.0])]
     log = [f"hour {i}" for i in range(30)]
-    assert [(name, len(row)) for name, row in grid.rows(log, [1.0] * 30)] == [("hour 0", 24), ("hour 24", 6)]
+    assert [(name, len(row)) for name, row in render_grid.rows(log, [1.0] * 30)] == [("hour 0", 24), ("hour 24", 6)]
 
 
 def bare(plan: Plan) -> Plan:

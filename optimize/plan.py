@@ -27,6 +27,7 @@ from optimize.market.pools import pool_states, slo_rows
 from optimize.market.relay_bills import price_notes
 from optimize.market.relay_terms import relay_drops, relay_terms
 from optimize.money import cost_lines
+from optimize.program.solve import solve
 from optimize.records import Dropped, PoolOption
 from optimize.result import Plan
 from optimize.search.cache import CapacityStore, default_folder
@@ -35,7 +36,7 @@ from optimize.search.hour_evidence import HourEvidence
 from optimize.search.loop import Market, Restriction, Settled, Tell, prove, settle, slim_down
 from optimize.search.routing import routing_notes, saves, settle_routed, with_escalations
 from optimize.search.simulated_hour import check_playable
-from optimize.search.user_capacity import measured_terms
+from optimize.search.user_capacity import measured_alternatives, measured_terms
 from optimize.search.verify import untested, verification
 from sim.engine.deployment import StepCost
 from sim.engine.step_cost import step_cost
@@ -180,7 +181,6 @@ def assemble(
 
 def unverified_plan(scenario: Scenario, jobs: int, tell: Tell) -> Plan:
     """A plan on the user's own measured capacities; there is no engine to simulate."""
-    from optimize.program.solve import solve
 
     demand, slos = demand_of(scenario), slo_rows(scenario)
     dropped = (*offer_drops(scenario), *relay_drops(scenario, range(len(scenario.request_classes))))
@@ -201,7 +201,6 @@ def unverified_plan(scenario: Scenario, jobs: int, tell: Tell) -> Plan:
 
 def assemble_unverified(market: Market, settled: Settled, status: str, notes: list[str], dropped: tuple[Dropped, ...]) -> Plan:
     """The plan record of a program on measured capacities, with one alternative per offer."""
-    from optimize.search.user_capacity import measured_alternatives
 
     scenario, lines = market.scenario, cost_lines(settled.problem, settled.solution)
     return Plan(

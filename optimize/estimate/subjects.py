@@ -9,6 +9,7 @@ from pathlib import Path
 from optimize.estimate.amounts import Options
 from sim.catalog.check import record_of
 from sim.catalog.facts import Catalog, Gpu, Model, Source, WeightFormat
+from sim.catalog.model_config import load_model_config
 from sim.errors import InputError
 
 CPU_FILE = Path(__file__).with_name("cpus.yaml")
@@ -65,8 +66,6 @@ def find_model(options: Options, name: str, catalog: Catalog) -> Model | None:
     None after a problem.
     """
     if name not in catalog.models and (name.endswith(".json") or Path(name).is_dir()):
-        from sim.catalog.model_config import load_model_config
-
         try:
             return load_model_config(Path(name))
         except InputError as error:

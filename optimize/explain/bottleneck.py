@@ -19,7 +19,9 @@ from sim.engine.deployment import Deployment
 from sim.engine.pool import Pool, Status, TargetStats
 from sim.engine.step_cost import best_row, coefficients_of
 from sim.fleet.fleet import Fleet
+from sim.fleet.simulate import simulate
 from sim.request_log import RequestLog
+from sim.traffic import hour as hour_traffic
 
 SEED = 8001
 WARMUP_S, WINDOW_S = 300.0, 600.0
@@ -79,8 +81,6 @@ def load_shares(terms: PoolTerms, solution: ProgramSolution, p: int) -> Floats:
 
 def simulated(market: Market, settled: Settled, t: int) -> dict[int, tuple[TargetStats, RequestLog]]:
     """Pool -> totals of a short simulation of slice `t`, and the requests that it served."""
-    from sim.fleet.simulate import simulate
-    from sim.traffic import hour as hour_traffic
 
     scenario, problem = market.scenario, settled.problem
     hour = fleet_of(scenario, problem, settled.solution, [state.cost for state in settled.pools], t)

@@ -13,6 +13,7 @@ from optimize.search.verify import verification
 from sim.catalog.facts import Catalog
 from sim.plural import counted
 from sim.scenario.scenario import LogTraffic, Scenario
+from sim.traffic.readers import read_log
 
 ASSUMPTIONS = (
     "Arrivals are Poisson within each minute, minute volumes vary with the scenario's coefficient, hours repeat every week.",
@@ -62,7 +63,6 @@ def log_notes(scenario: Scenario) -> list[str]:
     """What was read of a request log, and what a replay of it cannot show."""
     if not isinstance(scenario.traffic, LogTraffic):
         return []
-    from sim.traffic.readers import read_log
 
     read = read_log(scenario.traffic.log)
     caveat = "a log replays the hours that it holds: seeds vary relays and routing, not the arrivals"

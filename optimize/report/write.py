@@ -10,10 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from optimize.audit.manifest import BRIEF, COPIES, copies, manifest, plan_bytes, read_manifest
-from optimize.report.page.stress_section import BEGIN, stress_figure, with_stress
+from optimize.report.page.figures import figures
+from optimize.report.page.html import html
+from optimize.report.page.stress_section import BEGIN, stress_figure, stress_of, with_stress
 from optimize.report.page.whatif_html import whatif_html
 from optimize.report.terminal.render_stress import FILE, hardening_table, stress_json, stress_table
 from optimize.report.terminal.render_whatif import whatif_json
+from optimize.report.workbook.xlsx import xlsx
 from optimize.result import Plan
 from optimize.simulate.stress_records import Stress
 from optimize.tables.columns import Table
@@ -30,10 +33,6 @@ def write_results(plan: Plan, out: Path, explain: str = BRIEF) -> Path:
     """Writes plan.json, manifest.json, report.html, report.xlsx, tables/NAME.csv, figures/NAME.png with .csv and copies of small inputs
     into `out`, and returns it. Same plan, same bytes.
     """
-    from optimize.report.page.figures import figures
-    from optimize.report.page.html import html
-    from optimize.report.page.stress_section import stress_of
-    from optimize.report.workbook.xlsx import xlsx
 
     for folder in (out, out / "tables", out / "figures"):
         check_folder(folder)

@@ -14,6 +14,7 @@ from scipy.special import stdtrit
 from optimize.records import Floats, ProgramInput, SloRow, SloVerdict
 from optimize.search.fresh_seeds import fresh_seed_bound
 from optimize.search.simulated_hour import Hour, HourSample
+from sim.latency import verdict
 
 HALF_WIDTH = 0.005  # of the 95 % interval of a mean attainment, at most: half a point
 NORMAL = 1.96
@@ -115,7 +116,6 @@ def gather(problem: ProgramInput, hour: Hour, samples: Sequence[HourSample], wor
 
 def slo_verdict(row: SloRow, hour: str, latency_s: Sequence[npt.NDArray[np.float32]]) -> SloVerdict:
     """What the seeds of one hour say of one promise."""
-    from sim.latency import verdict
 
     answer = verdict(latency_s, row.quantile, row.limit_s)
     return SloVerdict(

@@ -13,8 +13,10 @@ from optimize.market.operating_point import OperatingPoint, Probe, pool_of
 from optimize.records import Floats, SloRow
 from optimize.search.fresh_seeds import HOLD_OUT_SEEDS, deviations
 from sim.engine.deployment import PS
+from sim.fleet.simulate import probe as run_pool
 from sim.latency import attainment, class_metrics, quantile
 from sim.scenario.scenario import Scenario
+from sim.traffic import at_rates
 from sim.traffic.model_tokens import counted_by_class
 
 SEARCH_SEEDS = (101, 102, 103)
@@ -70,8 +72,6 @@ def try_rate(scenario: Scenario, probe: Probe, rate_rps: float, seeds: Sequence[
 
 def run_seed(scenario: Scenario, probe: Probe, rate_rps: float, seed: int, hours: float) -> tuple[list[Floats | None], int]:
     """Latencies in seconds by SLO row, None for an absent class, and how many requests were simulated."""
-    from sim.fleet.simulate import probe as run_pool
-    from sim.traffic import at_rates
 
     pool = pool_of(probe.option, probe.cost, probe.replicas, scenario.policy.network_s)
     rates = [share * rate_rps for share in probe.mix]

@@ -16,12 +16,16 @@ from optimize.market.token_factors import fleet_factors
 from optimize.records import Floats, ProgramInput, ProgramSolution
 from sim.engine.deployment import PS, StepCost
 from sim.engine.pool import Pool
+from sim.fleet.cascade import first_targets
 from sim.fleet.fleet import Fleet
+from sim.fleet.simulate import simulate
+from sim.latency import class_metrics
 from sim.relay.endpoint import RelayEndpoint
 from sim.request_log import RequestLog
 from sim.requests import Demand, Requests
 from sim.scenario.scenario import Scenario
 from sim.streams import stream
+from sim.traffic import hour as hour_traffic
 from sim.traffic.arrivals import MAX_ARRIVALS, check_size
 
 WARMUP_S = 600.0
@@ -122,8 +126,6 @@ def check_playable(demand: Demand, needed: Callable[[], bool]) -> None:
 
 def play_hour(scenario: Scenario, fleet: Fleet, t: int, keep: float, seed: int) -> tuple[Requests, RequestLog]:
     """One seed of slice `t` on `fleet`, warmed up with the share `keep` of the end of the hour before; the hour itself is `IN_HOUR_PS`."""
-    from sim.fleet.simulate import simulate
-    from sim.traffic import hour as hour_traffic
 
     requests = hour_traffic(scenario, t, seed=seed, duration_s=HOUR_S, warmup_s=WARMUP_S)
     requests = without_backlog(requests, keep, seed)
@@ -132,8 +134,6 @@ def play_hour(scenario: Scenario, fleet: Fleet, t: int, keep: float, seed: int) 
 
 def simulate_hour(scenario: Scenario, problem: ProgramInput, hour: Hour, seed: int) -> HourSample:
     """One seed of one hour, warmed up with the end of the hour before (thinned to this hour's rate where that was busier)."""
-    from sim.fleet.cascade import first_targets
-    from sim.latency import class_metrics
 
     requests, log = play_hour(scenario, hour.fleet, hour.index, hour.warmup_keep, seed)
     start, end = IN_HOUR_PS

@@ -8,8 +8,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from optimize.program.solve import solve
 from optimize.records import Alternative, LoadLevel, PoolOption, PoolTerms, ProgramInput, SloRow
 from sim.catalog.facts import Offer
+from sim.scenario.read.measured import read_measured_capacity
 from sim.scenario.scenario import Scenario
 
 Rates = dict[int, dict[int, float]]  # pool size -> class -> requests/s of one replica
@@ -21,7 +23,6 @@ def measured_terms(scenario: Scenario, slos: tuple[SloRow, ...]) -> tuple[PoolTe
     A replica serves `rate_rps` of a class inside its SLO, so a request occupies 1 / rate replica-seconds; classes add. Such a
     pool misses nothing: the rate says so. One host is one replica. Raises InputError with every bad row, `file:line`.
     """
-    from sim.scenario.read.measured import read_measured_capacity  # late: YAML machinery that `--help` must not pay for
 
     names = {request_class.name: c for c, request_class in enumerate(scenario.request_classes)}
     rates: dict[str, Rates] = {}
@@ -81,7 +82,6 @@ def class_alone(problem: ProgramInput, c: int) -> ProgramInput:
 
 def answered(name: str, problems: Sequence[ProgramInput]) -> Alternative:
     """Cost of all `problems` together, or which share of their requests nobody can serve."""
-    from optimize.program.solve import solve
 
     cost, lost, asked = 0.0, 0.0, 0.0
     for problem in problems:

@@ -18,6 +18,7 @@ from optimize.market.permits import model_reason, policy_reason, relay_policy_re
 from optimize.market.relay_terms import may_serve
 from optimize.market.token_factors import class_factors, fleet_factors
 from optimize.search.simulated_hour import HOUR_S, WARMUP_S
+from optimize.simulate.saved_plan import fleet_from_plan
 from sim.catalog.check import nearest
 from sim.engine.deployment import PS, Deployment
 from sim.engine.memory import kv_blocks
@@ -220,8 +221,6 @@ def simulate_fleet(
         raise InputError(f'--router: "{router}" is unknown; write {" or ".join(ROUTERS)}')
     t = slice_index(demand_of(scenario), hour)
     if plan is not None:
-        from optimize.simulate.saved_plan import fleet_from_plan
-
         built, calibrated = fleet_from_plan(plan, scenario, t, router)
     else:
         pools, relays = parse_fleet(fleet or "", scenario)

@@ -18,10 +18,12 @@ from optimize.market.pools import slo_rows
 from optimize.records import SloRow
 from optimize.result import Plan
 from optimize.search.simulated_hour import HOUR_S, WARMUP_S, warmup_keep, without_backlog
+from optimize.simulate.hardening import hardening
 from optimize.simulate.named_fleet import slice_index
 from optimize.simulate.saved_plan import fleet_from_plan, read_plan
 from optimize.simulate.stress_cases import BEGIN_PS, END_PS, Case, Json, cases
 from optimize.simulate.stress_records import Attained, Stress, StressRow
+from optimize.tables.plan_json import plan_json
 from sim.engine.deployment import PS
 from sim.engine.pool import Status
 from sim.errors import InputError
@@ -78,14 +80,11 @@ def stress_saved(
         found = replace(found, plan_sha256=hashlib.sha256(path.read_bytes()).hexdigest())
     if not harden:
         return found
-    from optimize.simulate.hardening import hardening  # late: it loads the whole search
 
     return replace(found, hardening=hardening(scenario, 1, tell))
 
 
 def _said(plan: Plan) -> Json:
-    from optimize.tables.plan_json import plan_json  # late: reports are not needed for a saved plan
-
     return plan_json(plan)
 
 

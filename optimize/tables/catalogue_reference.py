@@ -11,6 +11,7 @@ from typing import get_type_hints
 
 from sim.catalog.contract import Contract
 from sim.catalog.facts import CalibrationRow, Gpu, Model, Offer, Relay, Source, Tokenizer, WeightFormat
+from sim.catalog.model_config import FAMILIES
 from sim.catalog.price_terms import LongPrompt, OffPeak
 
 FIELD = re.compile(r"^    (\w+): [^#]*?(?:  # (.*))?$")
@@ -115,7 +116,6 @@ def kind_of(hint: str) -> str:
 
 def catalogue_reference() -> str:
     """The page as Markdown."""
-    from sim.catalog.model_config import FAMILIES
 
     parts = [HEAD.replace("KINDS", ", ".join(f"`{kind}`" for kind in FAMILIES))]
     for title, file, record in TABLES:

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from optimize.market.relay_terms import may_serve
 from optimize.money import relay_request_usd, requests_per_month, to_currency
 from optimize.tables.columns import Column, Table, Value
 from optimize.whatif.ask import Question, cache_of
+from optimize.whatif.factors import users
 from optimize.whatif.lever_changes import WAIT_SHARE, Lever, levers_of
 from optimize.whatif.rules_of_thumb import rule_jobs, rule_table
 from optimize.whatif.run_jobs import Where, run_all
 from optimize.whatif.study import Answer, Outcome
 from optimize.whatif.task import Task
+from sim.catalog.facts import Relay
 from sim.errors import InputError
 from sim.plural import counted
 from sim.scenario.scenario import RequestClass, Scenario
@@ -89,15 +92,12 @@ def batch_lever(scenario: Scenario) -> Lever:
         return Lever(name, "no relay of these models lists a batch tier", None)
     total = sum(kept)
     classes = tuple(replace(each, share=share / total) for each, share in zip(scenario.request_classes, kept, strict=True))
-    from optimize.whatif.factors import users
 
     return Lever(name, "that part waits up to a day", users(replace(scenario, request_classes=classes), total), usd)
 
 
 def batch_usd(scenario: Scenario, each: RequestClass, relay: object, inputs: float, outputs: float) -> float | None:
     """USD of a request of the class at the batch tier of a relay of the catalogue; None where it has none, or may not serve the class."""
-    from optimize.market.relay_terms import may_serve
-    from sim.catalog.facts import Relay
 
     assert isinstance(relay, Relay)
     prices = relay.usd_per_mtok_batch_input, relay.usd_per_mtok_batch_output

@@ -14,7 +14,10 @@ from sim.engine.deployment import PS, Deployment
 from sim.engine.memory import kv_blocks, weight_bytes
 from sim.engine.pool import Pool
 from sim.engine.step_cost import step_cost
+from sim.fleet.simulate import probe
+from sim.latency import class_metrics
 from sim.scenario.scenario import Scenario
+from sim.traffic import at_rates
 
 SEEDS = (401, 402)
 WARMUP_S, WINDOW_S = 300.0, 900.0
@@ -70,9 +73,6 @@ class PoolRate:
 
     def holds(self, rate_rps: float) -> bool:
         """Whether every promise of every class holds at this rate, on each seed."""
-        from sim.fleet.simulate import probe
-        from sim.latency import class_metrics
-        from sim.traffic import at_rates
 
         scenario, deployment = self.scenario, self.deployment
         wanted = [each.share if deployment.model.id in each.models else 0.0 for each in scenario.request_classes]

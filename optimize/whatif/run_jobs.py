@@ -15,6 +15,7 @@ from optimize.whatif.cluster import joined
 from optimize.whatif.study import Outcome
 from optimize.whatif.task import Job, in_turns
 from optimize.whatif.task import run as run_job
+from sim.engine.warm import warm_up
 from sim.plural import counted
 
 Tell = Callable[[str], None]
@@ -74,8 +75,6 @@ def run_all(tasks: Sequence[Job], where: Where) -> Ran:
 def warm(todo: dict[str, Job], where: Where) -> None:
     """Compiles the kernel once, before several processes would at the same time."""
     if todo and where.cluster is None:
-        from sim.engine.warm import warm_up
-
         warm_up(where.tell)
 
 

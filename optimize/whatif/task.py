@@ -16,8 +16,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
 
+from optimize.plan import optimize
 from optimize.result import Plan
 from optimize.search.capacity import traffic_content
+from optimize.tables.plan_json import plan_json
 from optimize.whatif.factors import with_factors
 from optimize.whatif.outcome import Row, no_row, row_of
 from optimize.whatif.study import Outcome
@@ -26,7 +28,7 @@ from sim.scenario.scenario import ConstantTraffic, LogTraffic, Scenario, Synthet
 
 Factors = tuple[tuple[str, float], ...]
 ROOT = Path(__file__).resolve().parents[2]
-ELSEWHERE = ("estimate", "report", "start")  # rooms of `optimize` that no outcome depends on
+ELSEWHERE = ("audit", "commands", "estimate", "report")  # rooms of `optimize` that no outcome depends on
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,6 @@ class Task:
 
     def row(self) -> Row:
         """The plan as one row."""
-        from optimize.plan import optimize
 
         scenario = with_factors(self.scenario, self.factors)
         plan = optimize(scenario, jobs=1, tell=let_go, cache=self.cache, only_plan=True)
@@ -72,7 +73,6 @@ def let_go(_: str) -> None:
 
 def fleet_of(plan: Plan) -> dict[str, Any]:
     """The keys of plan.json that say who serves what in every hour."""
-    from optimize.tables.plan_json import plan_json
 
     said = plan_json(plan)
     return {name: said[name] for name in ("scenario", "status", "hours", "fleet", "relays", "routing")}

@@ -21,9 +21,12 @@ from optimize.whatif.factors import with_factors
 from optimize.whatif.outcome import Row, rounded
 from optimize.whatif.task import Factors, content_key, scenario_content, size_of
 from sim.engine.deployment import PS
+from sim.fleet.simulate import simulate
+from sim.latency import class_metrics
 from sim.requests import Demand
 from sim.scenario.scenario import Scenario
 from sim.traffic import demand as demand_of
+from sim.traffic import hour as hour_traffic
 
 FIRST_SEED = 30_001  # neither searched on, nor held out, nor used by the tests of fresh seeds
 HOURS = 2
@@ -102,9 +105,6 @@ def binding_hours(plan: Json, demand: Demand) -> list[int]:
 
 def simulated(plan: Json, scenario: Scenario, demand: Demand, slos: Sequence[SloRow], t: int, seed: int) -> npt.NDArray[np.float64]:
     """[slo rows] share of the requests of the hour that meet each promise, on one seed; 1 where no request came."""
-    from sim.fleet.simulate import simulate
-    from sim.latency import class_metrics
-    from sim.traffic import hour as hour_traffic
 
     fleet, _ = fleet_in(plan, scenario, t, router_of(scenario))
     requests = hour_traffic(scenario, t, seed=seed, duration_s=HOUR_S, warmup_s=WARMUP_S)

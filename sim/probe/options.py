@@ -8,8 +8,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from sim.catalog.check import nearest
+from sim.catalog.loader import load_catalog
 from sim.errors import InputError
 from sim.probe.attempts import Caps, Load, Measured, Patience, Prices, Setup
+from sim.probe.call_log import measured_calls, read_calls
 from sim.probe.fit_latency import fit_latency
 from sim.probe.profile import name_of, profile_of
 from sim.probe.prompts import parse_mix
@@ -59,9 +62,6 @@ def prices_of(relay: str | None, usd_input: float | None, usd_output: float | No
     """Prices of a catalogue row, overridden by options; None where neither says. Raises InputError."""
     row = None
     if relay is not None:
-        from sim.catalog.check import nearest
-        from sim.catalog.loader import load_catalog
-
         relays = load_catalog().relays
         if relay not in relays:
             near = " or ".join(nearest(relay, list(relays)))
@@ -114,7 +114,6 @@ def probe_and_write(setup: Setup, key: str, asked: Asked, tell: Tell) -> dict[st
 
 def log_and_write(path: Path, model: str | None, asked: Asked, tell: Tell) -> dict[str, Any]:
     """The same of a gateway's log."""
-    from sim.probe.call_log import measured_calls, read_calls
 
     return report(measured_calls(read_calls(path, model)), asked, tell)
 

@@ -7,6 +7,7 @@ import numpy as np
 from sim.requests import Demand
 from sim.scenario.scenario import LogTraffic, Scenario
 from sim.traffic.lengths import mean_lengths, turns_mean
+from sim.traffic.replay import replay_demand
 from sim.traffic.synthetic import slice_names, slice_rates_rps, slice_weights_h
 
 
@@ -18,8 +19,6 @@ def demand(scenario: Scenario) -> Demand:
     a log).
     """
     if isinstance(scenario.traffic, LogTraffic):
-        from sim.traffic.replay import replay_demand  # start-up time: generated traffic needs no readers
-
         return replay_demand(scenario)
     traffic = scenario.traffic
     shares = np.array([request_class.share for request_class in scenario.request_classes])

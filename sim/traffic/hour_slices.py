@@ -12,6 +12,7 @@ from sim.streams import stream
 from sim.traffic.arrivals import Part, merge, minute_edges, minute_noise, poisson_times, session_count
 from sim.traffic.conversations import conversation_part
 from sim.traffic.lengths import draw_lengths, system_tokens, turns_mean
+from sim.traffic.replay import load_replay, replay_hour
 from sim.traffic.synthetic import synthetic_hour
 
 
@@ -32,8 +33,6 @@ def hour(
     """
     chosen = range(len(scenario.request_classes)) if classes is None else classes
     if isinstance(scenario.traffic, LogTraffic):
-        from sim.traffic.replay import replay_hour  # start-up time: generated traffic needs no readers
-
         return replay_hour(scenario, slice_index, seed, duration_s, warmup_s, rate_scale, chosen)
     return synthetic_hour(scenario, scenario.traffic, slice_index, seed, duration_s, warmup_s, rate_scale, chosen)
 
@@ -77,8 +76,6 @@ def at_rates(
 
 def _minute_noise_cv(scenario: Scenario) -> float:
     if isinstance(scenario.traffic, LogTraffic):
-        from sim.traffic.replay import load_replay
-
         return load_replay(scenario).minute_noise_cv
     return scenario.traffic.minute_noise_cv
 
@@ -86,8 +83,6 @@ def _minute_noise_cv(scenario: Scenario) -> float:
 def _probe_part(scenario: Scenario, index: int, times: np.typing.NDArray[np.float64], rng: np.random.Generator) -> Part:
     """Part of class `index` at `times`: rows of its log, or draws from the class where the log has none."""
     if isinstance(scenario.traffic, LogTraffic):
-        from sim.traffic.replay import load_replay
-
         replay = load_replay(scenario)
         rows = replay.rows_of(index)
         if len(rows):

@@ -13,7 +13,7 @@ from optimize.report.workbook.pen import LINE_HEIGHT, Pen, address, place, span
 from optimize.tables.bill_lines import cents_of
 from optimize.tables.columns import Table
 from optimize.tables.finance_columns import MONTHS
-from optimize.tables.finance_tables import Money
+from optimize.tables.finance_tables import Money, month_rows
 
 CURVES = (  # column, name, colour, width of the line
     (4, "this plan", "#4C8DD6", 2.25),
@@ -106,8 +106,6 @@ def _looked(money: Money, m: int) -> str:
 
 
 def _row(money: Money, m: int) -> tuple[Any, ...]:
-    from optimize.tables.finance_tables import month_rows
-
     return month_rows(money)[m]
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from sim.catalog.facts import Catalog
+from sim.catalog.loader import load_catalog
 from sim.errors import InputError
 from sim.scenario.read.calibration_file import with_calibration
 from sim.scenario.read.crosscheck import crosscheck
@@ -43,8 +44,6 @@ def load_scenario(path: Path, overrides: Sequence[str] = (), seed: int | None = 
     applied = apply_overrides(document, list(overrides))
     applied += merge_profiles(document, path.parent) or profiles
     if catalog is None:
-        from sim.catalog.loader import load_catalog
-
         catalog = load_catalog()
     problems = Problems(document)
     catalog = with_own_models(problems, catalog, path.parent)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from sim.latency import wilson_ci
+
 
 @dataclass(frozen=True)
 class Classifier:
@@ -37,7 +39,6 @@ class QualityRow:
         >>> round(QualityRow("faq", "llama-3.1-8b", 0.95, 400, "team", "2026-11-01").least_accepted, 4)
         0.9241
         """
-        from sim.latency import wilson_ci  # late: it imports numpy
 
         return wilson_ci(self.accepted_share, self.n)[0]
 

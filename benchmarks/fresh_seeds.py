@@ -66,7 +66,7 @@ def play(scenario_path: Path, plan_path: Path, hour: str, seeds: Sequence[int]) 
     fleet, _ = fleet_from_plan(plan_path, scenario, t, router_of(scenario))
     found = []
     for seed in seeds:
-        _, log = play_hour(scenario, fleet, t, warmup_keep(slices, t), seed)
+        log = play_hour(scenario, fleet, t, warmup_keep(slices, t), seed)[1].log
         for c, each in enumerate(scenario.request_classes):
             metrics = class_metrics(log, c, *IN_HOUR_PS)
             for slo in each.slo:

@@ -231,7 +231,10 @@ class SloVerdict:
 
 @dataclass(frozen=True)
 class Verification:
-    """What all simulated hours say together. `seeds_by_hour`: how many of the seeds it took to settle each hour; empty: all of them."""
+    """What all simulated hours say together. `seeds_by_hour`: how many of the seeds it took to settle each hour; empty: all of them.
+
+    One seed of every hour is played event by event: so many `events` of the SimPy clock for so many requests (`by_event`).
+    """
 
     seeds: tuple[int, ...]
     hours: tuple[str, ...]
@@ -239,6 +242,8 @@ class Verification:
     verdicts: tuple[SloVerdict, ...]
     met: bool
     seeds_by_hour: tuple[int, ...] = ()
+    events: int = 0
+    by_event: int = 0
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from optimize.search.hour_evidence import HourEvidence
 from optimize.search.simulated_hour import Hour
 from sim.scenario.scenario import Scenario
 
-RULES = 2  # raise when seeds are judged otherwise: when an hour is closed, what a verdict says
+RULES = 3  # raise when seeds are judged otherwise: when an hour is closed, what a verdict says
 
 
 def hour_key(scenario: Scenario, problem: ProgramInput, hour: Hour, seeds: Sequence[int]) -> str:
@@ -32,6 +32,8 @@ def stored(evidence: HourEvidence) -> dict[str, Any]:
         "met": evidence.met.tolist(),
         "seen": evidence.seen.tolist(),
         "requests": evidence.requests,
+        "events": evidence.events,
+        "by_event": evidence.by_event,
         "verdicts": [_verdict_stored(each) for each in evidence.verdicts],
     }
 
@@ -53,6 +55,8 @@ def restored(value: dict[str, Any], problem: ProgramInput, hour: Hour) -> HourEv
         int(value["requests"]),
         len(problem.demand.slices),
         problem.demand.slices[hour.index],
+        events=int(value["events"]),
+        by_event=int(value["by_event"]),
     )
 
 

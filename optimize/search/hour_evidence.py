@@ -37,6 +37,8 @@ class HourEvidence:
     hours_of_week: int
 
     name: str = ""
+    events: int = 0
+    by_event: int = 0  # requests that came as events of the SimPy clock
 
     @property
     def bound(self) -> Floats:
@@ -111,7 +113,10 @@ def gather(problem: ProgramInput, hour: Hour, samples: Sequence[HourSample], wor
     name = problem.demand.slices[hour.index]
     verdicts = [slo_verdict(problem.slos[i], name, [s.latency[i] for s in samples]) for i in telling(problem, met, seen, worst)]
     requests = sum(s.requests for s in samples)
-    return HourEvidence(hour, attained(samples), met, seen, tuple(verdicts), requests, len(problem.demand.slices), name)
+    events, by_event = sum(s.events for s in samples), sum(s.by_event for s in samples)
+    return HourEvidence(
+        hour, attained(samples), met, seen, tuple(verdicts), requests, len(problem.demand.slices), name, events=events, by_event=by_event
+    )
 
 
 def slo_verdict(row: SloRow, hour: str, latency_s: Sequence[npt.NDArray[np.float32]]) -> SloVerdict:

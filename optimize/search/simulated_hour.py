@@ -17,11 +17,10 @@ from optimize.records import Floats, ProgramInput, ProgramSolution
 from sim.engine.deployment import PS, StepCost
 from sim.engine.pool import Pool
 from sim.fleet.cascade import first_targets
-from sim.fleet.fleet import Fleet
+from sim.fleet.fleet import Fleet, SimulationResult
 from sim.fleet.simulate import simulate
 from sim.latency import class_metrics
 from sim.relay.endpoint import RelayEndpoint
-from sim.request_log import RequestLog
 from sim.requests import Demand, Requests
 from sim.scenario.scenario import Scenario
 from sim.streams import stream
@@ -46,12 +45,17 @@ class Hour:
 
 @dataclass(frozen=True)
 class HourSample:
-    """What one seed of one hour yields. `met` and `seen` are counts [targets, slo rows]; `latency` holds samples by slo row, seconds."""
+    """What one seed of one hour yields. `met` and `seen` are counts [targets, slo rows]; `latency` holds samples by slo row, seconds.
+
+    `events` of the SimPy clock played `by_event` of its `requests`: all of them, or none where arrivals stayed in the kernel.
+    """
 
     met: npt.NDArray[np.int64]
     seen: npt.NDArray[np.int64]
     latency: tuple[npt.NDArray[np.float32], ...]
     requests: int
+    events: int = 0
+    by_event: int = 0
 
 
 def fleet_of(scenario: Scenario, problem: ProgramInput, solution: ProgramSolution, costs: Sequence[StepCost | None], t: int) -> Hour:
@@ -124,18 +128,25 @@ def check_playable(demand: Demand, needed: Callable[[], bool]) -> None:
         check_size(requests)
 
 
-def play_hour(scenario: Scenario, fleet: Fleet, t: int, keep: float, seed: int) -> tuple[Requests, RequestLog]:
+def play_hour(
+    scenario: Scenario, fleet: Fleet, t: int, keep: float, seed: int, by_event: bool = False
+) -> tuple[Requests, SimulationResult]:
     """One seed of slice `t` on `fleet`, warmed up with the share `keep` of the end of the hour before; the hour itself is `IN_HOUR_PS`."""
 
     requests = hour_traffic(scenario, t, seed=seed, duration_s=HOUR_S, warmup_s=WARMUP_S)
     requests = without_backlog(requests, keep, seed)
-    return requests, simulate(fleet, requests, seed=seed, event_per_arrival=False).log
+    return requests, simulate(fleet, requests, seed=seed, event_per_arrival=by_event)
 
 
-def simulate_hour(scenario: Scenario, problem: ProgramInput, hour: Hour, seed: int) -> HourSample:
-    """One seed of one hour, warmed up with the end of the hour before (thinned to this hour's rate where that was busier)."""
+def simulate_hour(scenario: Scenario, problem: ProgramInput, hour: Hour, seed: int, by_event: bool = False) -> HourSample:
+    """One seed of one hour, warmed up with the end of the hour before (thinned to this hour's rate where that was busier).
 
-    requests, log = play_hour(scenario, hour.fleet, hour.index, hour.warmup_keep, seed)
+    `by_event`: every arrival and every call of a relay is an event of the SimPy clock, and the kernel advances replicas between them.
+    Else arrivals of pools and of relays that nothing delays are worked off at once, with the same result to the last byte.
+    """
+
+    requests, result = play_hour(scenario, hour.fleet, hour.index, hour.warmup_keep, seed, by_event)
+    log = result.log
     start, end = IN_HOUR_PS
     sent_to = log.target if hour.fleet.cascade is None else first_targets(hour.fleet, requests, seed)  # who is to blame
     targets, rows = len(hour.fleet.targets), len(problem.slos)
@@ -150,4 +161,4 @@ def simulate_hour(scenario: Scenario, problem: ProgramInput, hour: Hour, seed: i
         seen[:, i] = np.bincount(by_target, minlength=targets + 1)
         met[:, i] = np.bincount(by_target, weights=samples <= row.limit_s, minlength=targets + 1)
         latency.append(samples.astype(np.float32))
-    return HourSample(met, seen, tuple(latency), len(requests))
+    return HourSample(met, seen, tuple(latency), len(requests), result.events, len(requests) if by_event else 0)

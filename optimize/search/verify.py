@@ -105,7 +105,7 @@ def samples_of(
     """
     quantiles, hours = np.array([row.quantile for row in problem.slos]), len(problem.demand.slices)
     seen: list[HourSample] = []
-    for batch in simulated(parallel, scenario, problem, hour, seeds):
+    for batch in simulated(parallel, scenario, problem, hour, seeds, by_event=seeds[:1]):
         seen += batch
         if decided(attained(seen), quantiles, hours):
             break
@@ -123,12 +123,14 @@ def samples_of(
     return seen
 
 
-def simulated(parallel: Any, scenario: Scenario, problem: ProgramInput, hour: Hour, seeds: Sequence[int]) -> Iterator[list[HourSample]]:
-    """Batches of samples, one per seed."""
+def simulated(
+    parallel: Any, scenario: Scenario, problem: ProgramInput, hour: Hour, seeds: Sequence[int], by_event: Sequence[int] = ()
+) -> Iterator[list[HourSample]]:
+    """Batches of samples, one per seed; seeds `by_event` are played event by event."""
     from joblib import delayed
 
     for first in range(0, len(seeds), BATCH):
-        yield parallel(delayed(simulate_hour)(scenario, problem, hour, seed) for seed in seeds[first : first + BATCH])
+        yield parallel(delayed(simulate_hour)(scenario, problem, hour, seed, seed in by_event) for seed in seeds[first : first + BATCH])
 
 
 def verification(evidence: Sequence[HourEvidence], seeds: Sequence[int]) -> Verification:
@@ -145,6 +147,8 @@ def verification(evidence: Sequence[HourEvidence], seeds: Sequence[int]) -> Veri
         verdicts=tuple(worst.values()),
         met=all(v.met for v in worst.values()),
         seeds_by_hour=tuple(len(e.attainment) for e in evidence),
+        events=sum(e.events for e in evidence),
+        by_event=sum(e.by_event for e in evidence),
     )
 
 

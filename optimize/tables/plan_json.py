@@ -238,12 +238,14 @@ def _flip(flip: Flip) -> Json:
 def _verification(plan: Plan) -> Json:
     proof = plan.verification
     if proof is None:
-        return {"seeds": [], "hours": [], "requests_simulated": 0, "rounds": plan.rounds, "met": None}
+        return {"seeds": [], "hours": [], "requests_simulated": 0, "by_event": 0, "events": 0, "rounds": plan.rounds, "met": None}
     return {
         "seeds": list(proof.seeds),
         "hours": list(proof.hours),
         "seeds_by_hour": list(proof.seeds_by_hour),
         "requests_simulated": proof.requests_simulated,
+        "by_event": proof.by_event,
+        "events": proof.events,
         "rounds": plan.rounds,
         "met": proof.met,
     }

@@ -91,8 +91,9 @@ def simulate_cascade(fleet: Fleet, requests: Requests, seed: int, run: Simulate)
         answers.take(rows[order], where[order], result.log)
         totals |= {t: result.targets[t] for t in np.flatnonzero(level == step).tolist()}
         answers.end_ps = max(answers.end_ps, result.end_ps)
+        answers.events += result.events
     targets = tuple(totals[t] for t in range(len(fleet.targets)))
-    return SimulationResult(answers.log(cascade.before_ps), targets, answers.end_ps)
+    return SimulationResult(answers.log(cascade.before_ps), targets, answers.end_ps, answers.events)
 
 
 def _drawn(to: npt.NDArray[np.float64], draws: npt.NDArray[np.float64]) -> Ints:
@@ -130,7 +131,7 @@ class _Answers:
     """The last answer of each request so far."""
 
     def __init__(self, requests: Requests, first: Ints) -> None:
-        self.requests, self.end_ps = requests, 0
+        self.requests, self.end_ps, self.events = requests, 0, 0
         size = len(requests)
         self.columns: dict[str, npt.NDArray[Any]] = {name: np.full(size, -1, np.int64) for name in RequestLog.__dataclass_fields__}
         self.columns |= {name: np.zeros(size, np.int64) for name in ADD_UP}

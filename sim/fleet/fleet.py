@@ -69,8 +69,9 @@ class Fleet:
 
 @dataclass(frozen=True)
 class SimulationResult:
-    """Log and totals of one run; `end_ps` is when it stopped."""
+    """Log and totals of one run; `end_ps` is when it stopped, `events` how many events of the SimPy clock happened until then."""
 
     log: RequestLog
     targets: tuple[TargetStats, ...]
     end_ps: int
+    events: int = 0

@@ -19,7 +19,7 @@ from optimize.search.hour_cache import hour_key
 from optimize.search.hour_evidence import HourEvidence, half_width, worth_more
 from optimize.search.loop import Market, Restriction, Settled, settle
 from optimize.search.simulated_hour import HourSample, fleet_of
-from optimize.search.verify import verify
+from optimize.search.verify import verification, verify
 from sim.catalog.loader import load_catalog
 from sim.scenario import load_scenario
 from sim.scenario.scenario import ConstantTraffic
@@ -54,6 +54,7 @@ def test_an_hour_is_simulated_once_and_found_again_with_every_digit(settled: tup
     again = proof(settled, CapacityStore(tmp_path), said)
     assert len(said) == 1 and first.requests > 1000
     assert again.verdicts == first.verdicts and again.requests == first.requests and again.name == first.name
+    assert (again.events, again.by_event) == (first.events, first.by_event)
     for name in ("attainment", "met", "seen"):
         np.testing.assert_array_equal(getattr(again, name), getattr(first, name))
 
@@ -142,6 +143,16 @@ def test_hours_that_hold_go_on_until_they_are_known_to_half_a_point(
         assert worth_more(hour.attainment[:-4], 24)
 
 
+def test_one_seed_of_a_proved_hour_is_played_event_by_event(settled: tuple[Market, Settled]) -> None:
+    """SimPy has at least one event for every arrival of that seed, which is a quarter of what four seeds simulate."""
+    said: list[str] = []
+    hour = proof(settled, CapacityStore(None), said)
+    assert hour.events >= hour.by_event > 0
+    assert hour.by_event == pytest.approx(hour.requests / len(hour.attainment), rel=0.05)
+    shown = verification([hour], SEEDS)
+    assert (shown.events, shown.by_event) == (hour.events, hour.by_event)
+
+
 def test_half_width_is_that_of_students_t() -> None:
     """Two seeds 0.02 apart: sample deviation 0.01414, t at 97.5 % and one degree of freedom 12.706."""
     assert half_width(np.array([[0.99], [0.97]]))[0] == pytest.approx(12.706 * 0.0141421 / np.sqrt(2), rel=1e-4)
@@ -156,7 +167,7 @@ def test_an_hour_that_stays_open_is_asked_again_on_more_seeds(
     costs = [state.cost for state in plan.pools]
     monkeypatch.setattr(module, "decided", lambda attainment, *_: len(attainment) >= needed)
     monkeypatch.setattr(module, "worth_more", lambda *_: False)
-    monkeypatch.setattr(module, "simulate_hour", lambda scenario, problem, hour, seed: made(seed, len(problem.slos)))
+    monkeypatch.setattr(module, "simulate_hour", lambda scenario, problem, hour, seed, by_event: made(seed, len(problem.slos)))
     (hour,) = verify(market.scenario, plan.problem, plan.solution, costs, SEEDS, 1, more_seeds=tuple(range(9011, 9031)))
     assert len(hour.attainment) == asked
 

@@ -40,7 +40,7 @@ def manifest(scenario: Scenario, plan: Json, explain: str = BRIEF) -> Json:
             "seed": scenario.seed,
             "overrides": list(scenario.overrides),
         },
-        "inputs": [{"path": path.as_posix(), **fingerprint(path)} for path in input_files(scenario)],
+        "inputs": [{"path": path.as_posix(), **fingerprint_of(scenario, path)} for path in input_files(scenario)],
         "catalog": {"date": scenario.catalog.date, "digest": scenario.catalog.digest},
         "figures": {"file": FINANCE_FILE.name, **fingerprint(FINANCE_FILE)},
         "software": software(),
@@ -57,7 +57,8 @@ def command(scenario: Scenario, explain: str = BRIEF) -> str:
     """The command line that makes the plan again."""
     sets = [part for text in scenario.overrides for part in ("--set", text)]
     more = [] if explain == BRIEF else ["--explain", explain]
-    return shlex.join(["python", "cli.py", "optimize", scenario.path.as_posix(), "--seed", str(scenario.seed), *sets, *more])
+    path = scenario.path if scenario.text is None else Path(COPIES, scenario.path.name)  # the text is kept in the results folder alone
+    return shlex.join(["python", "cli.py", "optimize", path.as_posix(), "--seed", str(scenario.seed), *sets, *more])
 
 
 def plan_bytes(plan: Json) -> bytes:
@@ -78,9 +79,17 @@ def input_files(scenario: Scenario) -> list[Path]:
 def fingerprint(path: Path) -> Json:
     """SHA-256 and size of a file; None for both where it cannot be read."""
     try:
-        content = path.read_bytes()
+        return _hashed(path.read_bytes())
     except OSError:
         return {"sha256": None, "bytes": None}
+
+
+def fingerprint_of(scenario: Scenario, path: Path) -> Json:
+    """The same for an input of `scenario`, which may itself be no file."""
+    return fingerprint(path) if scenario.text is None or path != scenario.path else _hashed(scenario.text.text.encode())
+
+
+def _hashed(content: bytes) -> Json:
     return {"sha256": hashlib.sha256(content).hexdigest(), "bytes": len(content)}
 
 
@@ -98,6 +107,8 @@ def software() -> dict[str, str]:
 def copies(scenario: Scenario) -> dict[str, bytes]:
     """Relative name -> content of inputs that are small and stand in or below the scenario's folder, for the results folder."""
     folder, found = scenario.path.parent, {}
+    if scenario.text is not None:
+        found[scenario.path.name] = scenario.text.text.encode()
     for path in input_files(scenario):
         try:
             relative = path.relative_to(folder)

@@ -7,6 +7,7 @@ import gzip
 import math
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -211,9 +212,18 @@ def slice_index(demand: Demand, hour: str | None) -> int:
 
 
 def simulate_fleet(
-    scenario: Scenario, *, fleet: str | None, plan: Path | None, hour: str | None, router: str | None, overflow: int | None
+    scenario: Scenario,
+    *,
+    fleet: str | None = None,
+    plan: Path | dict[str, Any] | None = None,
+    hour: str | None = None,
+    router: str | None = None,
+    overflow: int | None = None,
 ) -> SimulationRun:
-    """One hour on the named fleet or on a saved plan."""
+    """One hour on the named fleet, on a saved plan or on the object that a plan.json holds.
+
+    Absent: the hour with most demand, the scenario's router, no overflow.
+    """
     if (fleet is None) == (plan is None):
         raise InputError("give exactly one of --fleet and --plan")
     router = router or router_of(scenario)

@@ -41,19 +41,19 @@ def read_plan(path: Path) -> dict[str, Any]:
     return plan
 
 
-def fleet_from_plan(path: Path, scenario: Scenario, t: int, router: str) -> tuple[Fleet, bool]:
-    """The fleet that the saved plan runs in slice `t`, and whether every step cost in it is calibrated.
+def fleet_from_plan(source: Path | dict[str, Any], scenario: Scenario, t: int, router: str) -> tuple[Fleet, bool]:
+    """The fleet that the saved plan (its file, or the object in it) runs in slice `t`, and whether every step cost in it is calibrated.
 
     The plan must have been made for this scenario, with the overrides given now or with none: so a plan can be tried under other
     traffic by overrides, and never by mistake on a file that has changed since. Raises InputError.
     """
-    plan = read_plan(path)
+    path, plan = ("the plan", source) if isinstance(source, dict) else (source, read_plan(source))
     if plan.get("scenario") != scenario.name:
         raise InputError(f'{path}: scenario: the plan is for "{plan.get("scenario")}", not for "{scenario.name}"')
     if plan.get("status") == "unverified":
         raise InputError(f"{path}: status: the plan rests on measured capacities (`measured_capacity`); there is no engine to simulate")
     digest = plan.get("scenario_digest")
-    if digest != scenario.digest and digest != load_scenario(scenario.path).digest:  # the second load only where it can matter
+    if digest != scenario.digest and digest != load_scenario(scenario.origin).digest:  # the second load only where it can matter
         raise InputError(
             f'{path}: scenario_digest: "{digest}" is not that of {scenario.path}: the file or its --set values '
             "differ from those that the plan was made with; give `simulate` the same ones, or make the plan again with `optimize`"

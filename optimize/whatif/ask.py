@@ -19,6 +19,7 @@ from sim.catalog.loader import load_catalog
 from sim.errors import InputError
 from sim.plural import counted
 from sim.scenario.scenario import Scenario
+from sim.scenario.written_text import Origin
 
 FAILED = ("bad_input", "failed")
 MOST_NOTES = 8
@@ -26,15 +27,15 @@ MOST_NOTES = 8
 
 @dataclass(frozen=True)
 class Question:
-    """The scenario file, what is set in it for all points, and the seed in place of its own."""
+    """Where the scenario is written, what is set in it for all points, and the seed in place of its own."""
 
-    path: Path
+    origin: Origin
     settings: tuple[str, ...] = ()
     seed: int | None = None
 
     def source(self) -> Source:
         """Where the scenarios come from. InputError where the file itself is wrong."""
-        return Source(self.path, self.settings, self.seed, load_catalog())
+        return Source(self.origin, self.settings, self.seed, load_catalog())
 
 
 def vary(question: Question, texts: Sequence[str], samples: int | None, where: Where) -> Answer:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from optimize.whatif.outcome import no_row
@@ -16,14 +15,15 @@ from sim.scenario.read.document import nearest, printable
 from sim.scenario.read.override import apply_overrides
 from sim.scenario.read.yaml_text import read_document
 from sim.scenario.scenario import Scenario
+from sim.scenario.written_text import Origin
 
 
 class Source:
     """A scenario file with its `--set` texts and seed, from which the scenario of each point is loaded."""
 
-    def __init__(self, path: Path, settings: Sequence[str], seed: int | None, catalog: Catalog) -> None:
-        self.path, self.settings, self.seed, self.catalog = path, tuple(settings), seed, catalog
-        document = read_document(path)
+    def __init__(self, origin: Origin, settings: Sequence[str], seed: int | None, catalog: Catalog) -> None:
+        self.origin, self.settings, self.seed, self.catalog = origin, tuple(settings), seed, catalog
+        document = read_document(origin)
         apply_overrides(document, list(settings))
         self.data: dict[str, Any] = document.data
 
@@ -32,7 +32,7 @@ class Source:
         texts = [text for level in levels for text in level.settings]
         texts += edited(self.data, [edit for level in levels for edit in level.edits])
         try:
-            return load_scenario(self.path, [*self.settings, *texts], self.seed, self.catalog)
+            return load_scenario(self.origin, [*self.settings, *texts], self.seed, self.catalog)
         except InputError as error:
             raise InputError([renamed(problem, texts) for problem in error.problems]) from None
 

@@ -92,7 +92,9 @@ def scenario_content(scenario: Scenario, factors: Factors) -> dict[str, Any]:
 
 def changes(scenario: Scenario) -> str:
     """Hash of the resolved values: scenarios that were changed after loading (levers) have the digest of their file."""
-    values = asdict(replace(scenario, catalog=replace(scenario.catalog, offers={}, relays={}), path=Path(), description="", overrides=()))
+    values = asdict(
+        replace(scenario, catalog=replace(scenario.catalog, offers={}, relays={}), path=Path(), text=None, description="", overrides=())
+    )
     return hashlib.sha256(json.dumps(values, sort_keys=True, default=str).encode()).hexdigest()
 
 

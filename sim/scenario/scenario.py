@@ -7,6 +7,7 @@ from pathlib import Path
 
 from sim.catalog.facts import Catalog, Offer, Relay
 from sim.scenario.routing.routing_rules import Classifier, Routing
+from sim.scenario.written_text import Origin, WrittenText
 
 
 @dataclass(frozen=True)
@@ -265,3 +266,9 @@ class Scenario:
     ranges: dict[str, tuple[float, float]] = field(default_factory=dict)  # low and high end of uncertain inputs, by key or factor.NAME
     routing: Routing | None = None  # tiers of models, the classifier, evaluations; None: nobody said
     overrides: tuple[str, ...] = ()  # `--set` texts that the scenario was loaded with
+    text: WrittenText | None = None  # what it was read from, where that is no file
+
+    @property
+    def origin(self) -> Origin:
+        """What it can be loaded from again."""
+        return self.text or self.path

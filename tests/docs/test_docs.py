@@ -92,10 +92,20 @@ def test_a_line_that_a_command_does_not_print_is_found() -> None:
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")], ids=title)
-def test_python_blocks_run(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
-    for code in blocks(page, "python"):
-        exec(compile(code, str(page), "exec"), {"__name__": "docs"})
+def test_python_blocks_run_one_after_the_other_and_print_what_the_page_shows(
+    page: Path, workplace: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(workplace)
+    monkeypatch.setenv("SERVEMIX_CACHE_DIR", str(workplace / "cache"))
+    names: dict[str, object] = {"__name__": "docs"}
+    for code, _, shown in re.findall(
+        r"^```python\n(.*?)^```\n(\n```text\n(.*?)^```)?", page.read_text(encoding="utf-8"), flags=re.S | re.M
+    ):
+        exec(compile(code, str(page), "exec"), names)
+        printed = capsys.readouterr().out
+        lines = [line for line in shown.splitlines() if line != "..."]
+        missing = first_missing(lines, printed)
+        assert missing is None, f"{code!r} does not print {missing!r} there, but:\n{printed}"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=title)

@@ -28,18 +28,20 @@ from sim.scenario.routing.choose import choose_models, routing_texts, with_routi
 from sim.scenario.scenario import Scenario
 from sim.scenario.schema.fields import Known
 from sim.scenario.schema.scenario import ScenarioSpec
+from sim.scenario.written_text import Origin, WrittenText
 
 
-def load_scenario(path: Path, overrides: Sequence[str] = (), seed: int | None = None, catalog: Catalog | None = None) -> Scenario:
-    """The scenario in `path`, checked and resolved against `catalog` (default: the one that comes with the package).
+def load_scenario(origin: Origin, overrides: Sequence[str] = (), seed: int | None = None, catalog: Catalog | None = None) -> Scenario:
+    """The scenario in `origin`, checked and resolved against `catalog` (default: the one that comes with the package).
 
     `overrides` are `--set` texts, applied in order: `key.path=value`, the value in YAML; entries of a list by number or
     by name (`request_classes.faq.share=0.2`); `candidates.relays=+NAME` appends. `seed` wins over the file.
     `digest` depends on all values after overrides and on the measured capacities; not on the seed, comments or places of files.
     Raises InputError.
     """
-    path = Path(path)
-    document = read_document(path)
+    text = origin if isinstance(origin, WrittenText) else None
+    path = origin.path if isinstance(origin, WrittenText) else Path(origin)
+    document = read_document(text or path)
     profiles = merge_profiles(document, path.parent)
     applied = apply_overrides(document, list(overrides))
     applied += merge_profiles(document, path.parent) or profiles
@@ -58,7 +60,7 @@ def load_scenario(path: Path, overrides: Sequence[str] = (), seed: int | None = 
     if spec.calibration is not None:
         catalog = with_calibration(catalog, path.parent / spec.calibration)
     scenario = resolve(spec, catalog, path, spec.seed if seed is None else seed, _digest(document, path))
-    scenario = with_routing(replace(scenario, overrides=tuple(overrides)), spec.routing, chosen)
+    scenario = with_routing(replace(scenario, overrides=tuple(overrides), text=text), spec.routing, chosen)
     if scenario.measured_capacity is not None:
         read_measured_capacity(scenario)  # its faults are the scenario's faults: told now, not after a minute of work
     return scenario

@@ -14,6 +14,7 @@ from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from sim.errors import InputError
 from sim.scenario.read.document import Document, Mark, Path, Problems, printable, shown
+from sim.scenario.written_text import Origin, WrittenText
 
 MAX_BYTES = 1_000_000
 MAX_VALUES = 20_000  # after aliases are expanded
@@ -22,9 +23,11 @@ TAG = "tag:yaml.org,2002:"
 PLAIN_TAGS = {TAG + kind for kind in ("str", "int", "float", "bool", "null", "timestamp", "seq", "map", "merge")}
 
 
-def read_document(path: FilePath, what: str = "scenario") -> Document:
-    """The YAML mapping in `path`. Raises InputError for everything that is not one."""
-    return parse_document(read_text(path, what), str(path))
+def read_document(origin: Origin, what: str = "scenario") -> Document:
+    """The YAML mapping in a file, or in a text that is none. Raises InputError for everything that is not one."""
+    if isinstance(origin, WrittenText):
+        return parse_document(origin.text, origin.name, origin.numbered)
+    return parse_document(read_text(origin, what), str(origin))
 
 
 def read_text(path: FilePath, what: str = "scenario") -> str:
@@ -39,6 +42,11 @@ def read_text(path: FilePath, what: str = "scenario") -> str:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise InputError(f"{path}: cannot be read ({reason}); write the path of a {what} file") from None
+    return decoded(raw, str(path), what)
+
+
+def decoded(raw: bytes, path: str, what: str) -> str:
+    """The text of `raw`, which was read from `path`, in the form of `read_text`."""
     if len(raw) > MAX_BYTES:
         raise InputError(f"{path}: is larger than {MAX_BYTES:,} bytes; is it a {what} file?")
     if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
@@ -53,14 +61,14 @@ def read_text(path: FilePath, what: str = "scenario") -> str:
         raise InputError(f"{path}:{line}:{column}: is not UTF-8 text; save it as UTF-8") from None
 
 
-def parse_document(text: str, name: str) -> Document:
-    """The document in `text`; `name` stands for the file in marks. Raises InputError with all problems of form."""
-    node = _compose(text, name)
+def parse_document(text: str, name: str, numbered: bool = True) -> Document:
+    """The document in `text`; `name` stands for the file in marks, with lines if `numbered`. InputError has all problems of form."""
+    node = _compose(text, name, numbered)
     if node is None:
         raise InputError(f"{name}:1:1: is empty; write a scenario (start from a copy of scenarios/two_offers.yaml)")
     document = Document(name, None)
     problems = Problems(document)
-    document.data = _Builder(document, problems).build(node, ())
+    document.data = _Builder(document, problems, origin_only=not numbered).build(node, ())
     if not problems.found and not isinstance(document.data, dict):
         problems.add((), f"{shown(document.data)} is not a scenario; write keys and values, such as `name: my_service`")
     if problems.found:

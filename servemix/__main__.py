@@ -1,0 +1,6 @@
+"""`python -m servemix` is the command `servemix`."""
+
+from cli import main
+
+if __name__ == "__main__":
+    main()

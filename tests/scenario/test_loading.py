@@ -149,3 +149,13 @@ def test_importing_the_room_does_not_load_pydantic_or_the_yaml_reader() -> None:
     code = "import sys, sim.scenario, sim.scenario.scenario; print('pydantic' in sys.modules, 'ruamel.yaml' in sys.modules)"
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
     assert answer.stdout.split() == ["False", "False"]
+
+
+def test_faults_of_a_measured_capacity_file_are_faults_of_the_scenario(tmp_path: Path) -> None:
+    """They are told when the scenario is read, not after a minute of work."""
+    text = (ROOT / "scenarios/melange.yaml").read_text(encoding="utf-8")
+    rows = (ROOT / "scenarios/melange_capacity.csv").read_text(encoding="utf-8").split("\n")
+    (tmp_path / "melange_capacity.csv").write_text("\n".join([rows[0], rows[1].rsplit(",", 1)[0] + ",-3", *rows[2:]]))
+    (tmp_path / "melange.yaml").write_text(text)
+    said = problems(tmp_path / "melange.yaml")
+    assert any("melange_capacity.csv:2" in each and "-3" in each for each in said)

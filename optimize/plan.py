@@ -27,6 +27,7 @@ from optimize.market.pools import pool_states, slo_rows
 from optimize.market.relay_bills import price_notes
 from optimize.market.relay_terms import relay_drops, relay_terms
 from optimize.money import cost_lines
+from optimize.money.units import to_usd
 from optimize.program.solve import solve
 from optimize.records import Dropped, PoolOption
 from optimize.result import Plan
@@ -101,7 +102,7 @@ def costs_of(scenario: Scenario, options: tuple[PoolOption, ...]) -> dict[str, S
 
 def budget_usd(scenario: Scenario) -> float:
     """The monthly budget in USD."""
-    return scenario.budget.per_month * scenario.catalog.fx_usd.get(scenario.budget.currency, 1.0)
+    return to_usd(scenario.budget.per_month, scenario.catalog.fx_usd.get(scenario.budget.currency, 1.0))
 
 
 def proven_status(settled: Settled, evidence: list[HourEvidence]) -> str:

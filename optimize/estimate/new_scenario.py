@@ -12,6 +12,7 @@ from pathlib import Path
 from optimize.estimate.input_ranking import Effect, cached_effect, effects, ranked
 from optimize.estimate.rough_prices import Pricer, Quick, price_row
 from optimize.money import to_currency, to_usd
+from optimize.money.amounts import scaled_usd, share_of
 from sim.catalog.facts import Catalog, Relay
 from sim.errors import InputError
 from sim.scenario import load_scenario
@@ -141,7 +142,7 @@ def _with_budget(draft: Draft, quick: Quick, rate: float) -> Draft:
     """A budget where nobody gave one: a fifth above what relays would charge, else twice the ideal cost of own GPUs."""
     if draft.budget.text != "0":
         return draft
-    relays, own = RELAY_ROOM * quick.relays_usd, OWN_ROOM * quick.own_usd
+    relays, own = scaled_usd(quick.relays_usd, RELAY_ROOM), scaled_usd(quick.own_usd, OWN_ROOM)
     if relays < math.inf:
         usd, words = relays, "nobody gave one: a fifth above what the cheapest relays would charge"
     elif own < math.inf:
@@ -156,8 +157,9 @@ def _held(quick: Quick, row: Relay | None, bill_usd: float | None) -> Quick:
     if row is None or bill_usd is None:
         return quick
     paid = quick.at_row(row)
-    factor = bill_usd / paid if paid > 0 else 1.0
-    return replace(quick, relays_usd=quick.relays_usd * factor, own_usd=quick.own_usd * factor, requests=quick.requests * factor)
+    factor = share_of(bill_usd, paid) or 1.0
+    relays_usd, own_usd = scaled_usd(quick.relays_usd, factor), scaled_usd(quick.own_usd, factor)
+    return replace(quick, relays_usd=relays_usd, own_usd=own_usd, requests=quick.requests * factor)
 
 
 def _notes(row: Relay | None) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from optimize.money import hosts_usd, to_currency
+from optimize.money.amounts import amount_usd, gpu_hour_usd, load_hour_usd
 from sim.catalog.facts import Catalog, Offer
 
 ON_DEMAND = ("on_demand",)
@@ -48,7 +49,7 @@ def _rental(catalog: Catalog, offer: Offer, gpus: int, hours: tuple[float, float
         term=offer.term,
         hosts=hosts,
         gpus=hosts * offer.gpus,
-        usd_per_gpu_hour=offer.usd_per_hour / offer.gpus,
+        usd_per_gpu_hour=gpu_hour_usd(offer),
         usd=(low, high),
         by_currency={name: (to_currency(low, rate), to_currency(high, rate)) for name, rate in sorted(catalog.fx_usd.items())},
     )
@@ -59,7 +60,7 @@ def cheapest_host(catalog: Catalog, gpu: str, tensor_parallel: int = 1) -> tuple
 
     The group's share of the host: hosts are rented whole, see `cheapest_hosts`. None when nobody sells one.
     """
-    priced = [(o.usd_per_hour * tensor_parallel / o.gpus, o.id, o) for o in sellers(catalog, gpu, tensor_parallel)]
+    priced = [(load_hour_usd(o, tensor_parallel, o.gpus), o.id, o) for o in sellers(catalog, gpu, tensor_parallel)]
     if not priced:
         return None
     usd, _, offer = min(priced, key=lambda entry: entry[:2])
@@ -73,8 +74,8 @@ def cheapest_hosts(
     counted = [(o, math.ceil(replicas / (o.gpus // tensor_parallel))) for o in sellers(catalog, gpu, tensor_parallel, terms)]
     if not counted:
         return None
-    offer, hosts = min(counted, key=lambda entry: (entry[0].usd_per_hour * entry[1], entry[0].id))
-    return offer, hosts, offer.usd_per_hour * hosts
+    offer, hosts = min(counted, key=lambda entry: (amount_usd(entry[0].usd_per_hour, entry[1]), entry[0].id))
+    return offer, hosts, amount_usd(offer.usd_per_hour, hosts)
 
 
 def sellers(catalog: Catalog, gpu: str, tensor_parallel: int, terms: tuple[str, ...] = ON_DEMAND) -> list[Offer]:

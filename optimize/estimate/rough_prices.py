@@ -12,6 +12,7 @@ from optimize.market.optimistic_load import class_loads
 from optimize.market.pools import slo_rows
 from optimize.market.relay_terms import relay_terms
 from optimize.money import HOURS_PER_MONTH, relay_request_usd, requests_per_month
+from optimize.money.amounts import amount_usd, hours_of_load_usd, month_usd
 from optimize.records import Floats, RelayTerms, SloRow
 from sim.catalog.facts import Catalog, Relay
 from sim.engine.deployment import StepCost
@@ -71,9 +72,9 @@ class Pricer:
                 self.costs[name] = step_cost(option.deployment, scenario.catalog.calibration)
             loads = class_loads(option, self.costs[name], demand, slos, rigorous=False)
             paid = requests if option.offer.elastic else busiest
-            own = np.minimum(own, paid * loads * option.offer.usd_per_hour / option.replicas_per_host / HOUR_S)
+            own = np.minimum(own, hours_of_load_usd(paid * loads, option))
             if np.isfinite(loads).any():
-                host_usd = min(host_usd, option.offer.usd_per_hour * HOURS_PER_MONTH)
+                host_usd = min(host_usd, month_usd(option.offer.usd_per_hour))
         at_relays = np.min([_kept(terms, slos) for terms in relays], axis=0) if relays else np.full(len(requests), math.inf)
         lengths = tuple(zip(demand.input_tokens.tolist(), demand.output_tokens.tolist(), strict=True))
         own_usd = max(float(own[requests > 0].sum()), host_usd)
@@ -91,7 +92,7 @@ def _kept(terms: RelayTerms, slos: tuple[SloRow, ...]) -> Floats:
 
 def _sum(requests: Floats, usd: Floats) -> float:
     """Cost of all classes; classes without requests cost nothing at any price."""
-    return float(sum(n * price for n, price in zip(requests, usd, strict=True) if n > 0))
+    return float(sum(amount_usd(price, n) for n, price in zip(requests, usd, strict=True) if n > 0))
 
 
 def price_row(model: str, catalog: Catalog) -> Relay:

@@ -11,6 +11,7 @@ import numpy as np
 from optimize.estimate.question import Question
 from optimize.estimate.rental import cheapest_host, cheapest_hosts
 from optimize.estimate.serving_point import Load, Rates, knee, ladder, largest_safe_batch, rates
+from optimize.money.amounts import per_unit_usd
 from optimize.money.utilisation import always_on_usd, capacity_mtok, usd_per_mtok
 from sim.catalog.facts import CalibrationRow, Catalog, Gpu, WeightFormat
 from sim.engine.deployment import BLOCK_TOKENS, Deployment
@@ -169,7 +170,7 @@ def fleet_of(deployment: Deployment, catalog: Catalog, load: Load, replicas: int
     if rented is None:
         return Fleet(replicas, replicas * size, point_of(deployment, load, found, -1, None), None, 0, None)
     offer, hosts, usd = rented
-    return Fleet(replicas, replicas * size, point_of(deployment, load, found, -1, usd / replicas), offer.id, hosts, usd)
+    return Fleet(replicas, replicas * size, point_of(deployment, load, found, -1, per_unit_usd(usd, replicas)), offer.id, hosts, usd)
 
 
 def point_of(deployment: Deployment, load: Load, found: Rates, at: int, usd: float | None) -> Point:

@@ -15,6 +15,7 @@ from optimize.estimate.serving import serving_estimate
 from optimize.estimate.serving_point import Load
 from optimize.estimate.subjects import cpus, find_model, weight_formats
 from optimize.estimate.training import Json, Run, TrainingEstimate, span, training_estimate
+from optimize.money.amounts import amount_usd, share_of
 from optimize.money.units import HOURS_PER_YEAR, MTOK
 from optimize.money.utilisation import always_on_usd, break_even_mtok, capacity_mtok, usd_per_mtok
 from sim.catalog.facts import Catalog, Model, Offer
@@ -145,7 +146,7 @@ def comparison(row: Row, offer: Offer, load: Load, users: int, per_user: float, 
         replicas_per_host=per_host,
         users_per_host=users_per_host,
         peak_rps=users * per_user * PEAK_RPS,
-        serving_usd_per_year=hosts * host_usd,
+        serving_usd_per_year=amount_usd(host_usd, hosts),
         served_tokens_per_year=users * per_user * DAYS * load.context_tokens,
         utilisation=users * per_user / DAY_S / (hosts * per_host * row.knee.requests_per_s),
         flops_overtake_tokens=training_flops(first.model, first.tokens) / (FORWARD_PER_PARAMETER * first.model.active_parameters),
@@ -166,13 +167,13 @@ class HostTerms:
 def _way(name: str, run: Run, host: HostTerms, catalog: Catalog) -> Way:
     training = training_estimate(run, catalog)
     rental = next(r for r in training.cost if r.term == "on_demand")  # there is one: estimate_compare asked
-    (low, high), year_usd = rental.usd, host.hosts * host.usd_per_year
+    (low, high), year_usd = rental.usd, amount_usd(host.usd_per_year, host.hosts)
     return Way(
         name=name,
         training=training,
         usd=(low, high),
         offer=rental.offer,
-        share=(low / (low + year_usd), high / (high + year_usd)),
+        share=(share_of(low, low + year_usd), share_of(high, high + year_usd)),
         overtakes_at_users=(overtaking_users(low, host.usd_per_year, host.users), overtaking_users(high, host.usd_per_year, host.users)),
         overtakes_at_tokens=(break_even_mtok(low, host.usd_per_mtok) * MTOK, break_even_mtok(high, host.usd_per_mtok) * MTOK),
     )

@@ -10,6 +10,7 @@ import numpy as np
 
 from optimize.explain.binding import relay_need
 from optimize.market.pools import known_all
+from optimize.money.amounts import amount_usd
 from optimize.records import Alternative, RelayTerms
 from optimize.search.loop import Market, Restriction, Settled, settle
 
@@ -89,7 +90,7 @@ def cheapest_relay(market: Market) -> str:
 
     def rank(terms: RelayTerms) -> tuple[float, float]:
         served = float(volume[terms.eligible].sum())
-        return -served, float((volume[terms.eligible] * terms.usd_per_request[terms.eligible]).sum())
+        return -served, float(amount_usd(terms.usd_per_request[terms.eligible], volume[terms.eligible]).sum())
 
     return min(market.relays, key=rank).relay.id
 

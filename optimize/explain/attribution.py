@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from optimize.money import CLASSIFIER, HOUR_S
+from optimize.money.amounts import amount_usd, per_unit_usd
 from optimize.money.quantities import pool_work
 from optimize.records import CostLine, PoolTerms, ProgramInput, ProgramSolution
 from optimize.result import Attribution, Floats
@@ -31,7 +32,7 @@ def attribution(problem: ProgramInput, solution: ProgramSolution, lines: Sequenc
         if total <= 0:
             keys = by_requests(problem)
             total = float(keys.sum())
-        usd += keys * (line.per_month_usd / total)
+        usd += amount_usd(per_unit_usd(line.per_month_usd, total), keys)
     return Attribution(RULE, usd, marginal(problem, demand_duals))
 
 
@@ -61,7 +62,7 @@ def line_keys(problem: ProgramInput, solution: ProgramSolution, line: CostLine) 
             flow: Floats = solution.relay_flow[a] * problem.demand.weight_h
             return flow
     if line.name == CLASSIFIER and problem.classifier_usd is not None:
-        return np.asarray(by_requests(problem) * problem.classifier_usd[:, None])
+        return amount_usd(problem.classifier_usd[:, None], by_requests(problem))
     return by_requests(problem)
 
 
@@ -69,7 +70,7 @@ def call_keys(problem: ProgramInput, solution: ProgramSolution, a: int) -> Float
     """[classes, slices] list price of the calls to relay `a`."""
     flow, terms = solution.relay_flow[a], problem.relays[a]
     price = np.where(flow.any(axis=1), terms.usd_per_request, 0.0)
-    keys: Floats = flow * price[:, None] * problem.demand.weight_h
+    keys: Floats = amount_usd(amount_usd(price[:, None], flow), problem.demand.weight_h)
     keys = keys if terms.hour_factors is None else np.asarray(keys * terms.hour_factors)
     return keys if keys.any() else np.asarray(flow * problem.demand.weight_h)
 

@@ -17,6 +17,7 @@ from optimize.explain.side_questions import side_by_side
 from optimize.explain.uncertainty import uncertainty
 from optimize.explain.volume_flip import volume_flips
 from optimize.explain.why import known_and_least, why
+from optimize.money.amounts import scaled_usd
 from optimize.program.solve import solve
 from optimize.records import Alternative, CostLine, Flip, GapParts, ProgramInput
 from optimize.result import FrontierPoint, Uncertainty, Why
@@ -118,7 +119,7 @@ def served_for(part: float, problem: ProgramInput, least_usd: float) -> Frontier
     """The share of requests that a plan inside `part` of `least_usd` serves, as planned."""
     demand = problem.demand
     total = max(float((demand.mean_rps @ demand.weight_h).sum()), 1e-12)
-    budget = max(least_usd * part, problem.fixed_usd)
+    budget = max(scaled_usd(least_usd, part), problem.fixed_usd)
     lost = float((solve(replace(problem, budget_usd=budget), gap=GAP).unserved @ demand.weight_h).sum())
     return FrontierPoint(budget, max(0.0, 1.0 - lost / total))
 

@@ -6,6 +6,8 @@ import math
 from dataclasses import replace
 
 from optimize.explain.binding import relay_need
+from optimize.money.amounts import gpu_hour_usd, pool_at
+from optimize.money.contracts import hosts_usd
 from optimize.program.solve import solve
 from optimize.records import Flip, ProgramInput, ProgramSolution
 from optimize.search.loop import Market, Restriction, Settled
@@ -37,10 +39,7 @@ def repriced(problem: ProgramInput, gpu: str, factor: float) -> ProgramInput:
     """The same program with every offer of one GPU type at `factor` times its price."""
     pools = []
     for terms in problem.pools:
-        offer = terms.option.offer
-        if offer.gpu == gpu:
-            offer = replace(offer, usd_per_hour=offer.usd_per_hour * factor)
-        pools.append(replace(terms, option=replace(terms.option, offer=offer)))
+        pools.append(pool_at(terms, factor) if terms.option.offer.gpu == gpu else terms)
     return replace(problem, pools=tuple(pools))
 
 
@@ -49,7 +48,7 @@ def gpu_price_flip(gpu: str, market: Market) -> Flip | None:
     market.tell(f"where does the price of {gpu} flip the answer?")
     free = Restriction(f"price of {gpu}", budget_usd=math.inf)
     kept = market.pools(free)
-    prices = [s.option.offer.usd_per_hour / s.option.offer.gpus for s in kept if s.option.offer.gpu == gpu]
+    prices = [gpu_hour_usd(s.option.offer) for s in kept if s.option.offer.gpu == gpu]
     if not prices:
         return None
     problem, today = market.problem(free, kept), min(prices)
@@ -77,8 +76,8 @@ def flip_gpus(settled: Settled, market: Market) -> list[str]:
     """The GPU type that the plan spends most on, and H100 where it is a candidate."""
     spent: dict[str, float] = {}
     for p, terms in enumerate(settled.problem.pools):
-        spent[terms.option.offer.gpu] = spent.get(terms.option.offer.gpu, 0.0) + float(
-            settled.solution.billed[p] @ settled.problem.demand.weight_h * terms.option.offer.usd_per_hour
+        spent[terms.option.offer.gpu] = spent.get(terms.option.offer.gpu, 0.0) + hosts_usd(
+            settled.solution.billed[p], settled.problem.demand.weight_h, terms.option.offer.usd_per_hour
         )
     main = [gpu for gpu, usd in sorted(spent.items(), key=lambda item: (-item[1], item[0])) if usd > 0][:1]
     return list(dict.fromkeys([*main, *(["h100"] if "h100" in spent else [])]))

@@ -9,6 +9,7 @@ import numpy as np
 
 from optimize.market.pools import PoolState
 from optimize.money import calls_usd, plan_cost_usd
+from optimize.money.amounts import calls_at, pool_at
 from optimize.money.contracts import paid_request_usd
 from optimize.program.solve import solve
 from optimize.records import Alternative, ProgramInput, ProgramSolution, RelayTerms
@@ -162,12 +163,8 @@ def narrowed(
 
 def dearer(market: Market, name: str, less: Measure, unit: str, relay: float = 1.0, h100: float = 1.0) -> Kind:
     """A plan made as if relays or H100 hosts were dearer; `truly` brings their prices back."""
-    problem, pools = measured(market, lambda _: True, lambda terms: replace(terms, usd_per_request=terms.usd_per_request * relay))
-    priced = []
-    for terms in problem.pools:
-        offer = terms.option.offer
-        offer = replace(offer, usd_per_hour=offer.usd_per_hour * (h100 if offer.gpu == H100 else 1.0))
-        priced.append(replace(terms, option=replace(terms.option, offer=offer)))
+    problem, pools = measured(market, lambda _: True, lambda terms: calls_at(terms, relay))
+    priced = [pool_at(terms, h100 if terms.option.offer.gpu == H100 else 1.0) for terms in problem.pools]
     return Kind(name, replace(problem, pools=tuple(priced)), pools, less, unit)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from optimize.money.price_claims import claim_flags, dated_warnings
+from optimize.money.units import to_currency
 from optimize.records import SloVerdict
 from optimize.search.fresh_seeds import HOLD_OUT_SEEDS
 from optimize.search.hour_evidence import HourEvidence
@@ -38,7 +39,7 @@ def hours_left_out(settled: Settled) -> list[str]:
 def in_currency(usd: float, scenario: Scenario) -> str:
     """An amount in the currency of the budget, without cents: "$300", "276 EUR"."""
     currency = scenario.budget.currency
-    amount = usd / scenario.catalog.fx_usd.get(currency, 1.0)
+    amount = to_currency(usd, scenario.catalog.fx_usd.get(currency, 1.0))
     return f"${amount:,.0f}" if currency == "USD" else f"{amount:,.0f} {currency}"
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from optimize.money.amounts import amount_usd
 from optimize.result import Pilot, PoolError
 from optimize.search.loop import Settled
 from sim.calibration.advise import proposals
@@ -37,7 +38,7 @@ def pilot_for(scenario: Scenario, settled: Settled, errors: Sequence[PoolError])
     seconds = RUN_S + sum(run.seconds for run in runs)
     hours = math.ceil(HALF_HOURS * (SET_UP_H + seconds / 3600)) / HALF_HOURS
     commands = (serve_command(deployment), own_load_command(settled, p), *(run.command() for run in runs), calibrate_command(deployment))
-    return Pilot(deployment.id, offer.id, hours, hours * offer.usd_per_hour, commands)
+    return Pilot(deployment.id, offer.id, hours, amount_usd(offer.usd_per_hour, hours), commands)
 
 
 def cheapest_host(scenario: Scenario, deployment: Deployment) -> Offer | None:

@@ -11,18 +11,18 @@ import numpy as np
 
 from optimize.finance.resolve_program import RelayPrices
 from optimize.market.relay_bills import metered_prices
+from optimize.money.announced import at_announced, list_priced
 from optimize.money.charges import cached_tokens, charges, repriced
 from optimize.money.contracts import paid_request_usd
 from optimize.money.price_book import month_after, start_of
 from optimize.money.price_claims import prices
 from optimize.money.token_prices import calls_usd, relay_request_usd
+from optimize.money.units import to_usd
 from optimize.records import Floats, RelayTerms
 from optimize.result import Plan
 from sim.catalog.facts import Relay
-from sim.catalog.price_terms import LongPrompt
 from sim.scenario.scenario import Scenario
 
-BOUGHT = ("contract", "quote")  # grades of prices that an announced list price does not touch
 DAY = timedelta(days=1)
 
 
@@ -128,51 +128,6 @@ def row_on(relay: Relay, known: Mapping[str, Relay], day: str, seen: tuple[str, 
     return at_announced(relay) if due else relay
 
 
-def list_priced(relay: Relay) -> bool:
-    """Whether an announced list price will be the relay's: neither a contract nor the scenario states the price."""
-    return relay.grade not in BOUGHT and relay.next_usd_per_mtok_input is not None
-
-
-def at_announced(relay: Relay) -> Relay:
-    """The row at its announced prices; prices of input and of output that nobody announced move in proportion.
-
-    >>> from sim.catalog.loader import load_catalog
-    >>> row = at_announced(load_catalog().relays["gemini.gemini-3.8-flash"])
-    >>> row.usd_per_mtok_input, row.usd_per_mtok_output, row.usd_per_mtok_cached
-    (1.5, 7.5, 0.15)
-    """
-    inputs = relay.usd_per_mtok_input if relay.next_usd_per_mtok_input is None else relay.next_usd_per_mtok_input
-    outputs = relay.usd_per_mtok_output if relay.next_usd_per_mtok_output is None else relay.next_usd_per_mtok_output
-    i, o = (new / old if old else 1.0 for new, old in ((inputs, relay.usd_per_mtok_input), (outputs, relay.usd_per_mtok_output)))
-    return replace(
-        relay,
-        usd_per_mtok_input=inputs,
-        usd_per_mtok_output=outputs,
-        usd_per_mtok_cached=_times(relay.usd_per_mtok_cached, i),
-        usd_per_mtok_cache_write=_times(relay.usd_per_mtok_cache_write, i),
-        usd_per_mtok_batch_input=_times(relay.usd_per_mtok_batch_input, i),
-        usd_per_mtok_batch_output=_times(relay.usd_per_mtok_batch_output, o),
-        long_prompts=tuple(_tier(tier, i, o) for tier in relay.long_prompts),
-        next_price_on=None,
-        next_usd_per_mtok_input=None,
-        next_usd_per_mtok_output=None,
-    )
-
-
-def _tier(tier: LongPrompt, i: float, o: float) -> LongPrompt:
-    return replace(
-        tier,
-        usd_per_mtok_input=tier.usd_per_mtok_input * i,
-        usd_per_mtok_output=tier.usd_per_mtok_output * o,
-        usd_per_mtok_cached=_times(tier.usd_per_mtok_cached, i),
-        usd_per_mtok_cache_write=_times(tier.usd_per_mtok_cache_write, i),
-    )
-
-
-def _times(price: float | None, factor: float) -> float | None:
-    return None if price is None else price * factor
-
-
 def change_words(relay: Relay, row: Relay | None, day: date) -> str:
     """Relay, model, day and price of a change."""
     if row is None:
@@ -236,7 +191,7 @@ class Leaves:
 def leaves(plan: Plan) -> tuple[Leaves, ...]:
     """Where announced prices and retirements take a plan out of its budget, or of the market, within the horizon; no growth, no drift."""
     ahead, bill = Announced(plan), sum(line.per_month_usd for line in plan.lines)
-    budget = plan.scenario.budget.per_month * plan.usd_per_unit
+    budget = to_usd(plan.scenario.budget.per_month, plan.usd_per_unit)
     used = used_relays(plan)
     if not used & set(ahead.changes):
         return ()

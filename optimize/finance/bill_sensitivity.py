@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from optimize.finance.break_even import capacity_error
+from optimize.money.amounts import scaled_usd
 from optimize.money.charges import Charge, charges
 from optimize.money.quantities import scaling
 from optimize.result import Plan
@@ -39,9 +40,9 @@ def sensitivity(plan: Plan) -> tuple[Sensitivity, ...]:
     for name, kind in (("all GPU prices", "gpu"), ("all API prices", "relay")):
         part = sum(charge.usd for charge in found if charge.kind == kind)
         if part:
-            rows.append(_row(name, CHANGE, lambda k, part=part: total + part * (k - 1)))  # type: ignore[misc]
+            rows.append(_row(name, CHANGE, lambda k, part=part: total + scaled_usd(part, k - 1)))  # type: ignore[misc]
     for name, usd in _by_price(found):
-        rows.append(_row(f"price: {name}", CHANGE, lambda k, usd=usd: total + usd * (k - 1)))  # type: ignore[misc]
+        rows.append(_row(f"price: {name}", CHANGE, lambda k, usd=usd: total + scaled_usd(usd, k - 1)))  # type: ignore[misc]
     return tuple(sorted(rows, key=lambda row: -row.span_usd))
 
 

@@ -11,6 +11,7 @@ from optimize.finance.break_even import Curves
 from optimize.finance.monthly_plans import STEP, Replanning
 from optimize.finance.pure_strategies import all_api
 from optimize.finance.resolve_program import RelayPrices, Shift, shifted, solved
+from optimize.money.amounts import scaled_usd
 from optimize.money.capital import drifted, npv_usd, payback_months
 from optimize.money.contracts import reservation_usd
 from optimize.money.extras import after_credits_usd
@@ -118,7 +119,7 @@ class AllApi:
             return None
         if self.exact and self.curves.api is not None:
             today = self.curves.api.at(1.0) if shift.relays is None else self.announced_usd(shift.relays)
-            usd = today * shift.demand * shift.api_price * shift.tokens + self.curves.fixed_usd(shift.demand)
+            usd = scaled_usd(today, shift.demand, shift.api_price, shift.tokens) + self.curves.fixed_usd(shift.demand)
         else:
             usd = self.strategy.at(shift.demand, shift.gpu_price, shift.api_price * shift.tokens, shift.tokens, shift.relays)
         return usd if math.isfinite(usd) else None

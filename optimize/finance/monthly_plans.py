@@ -11,6 +11,7 @@ from optimize.finance.announced_prices import more_usd, price_move, todays, used
 from optimize.finance.break_even import known_program
 from optimize.finance.resolve_program import Shift, Work, hour_programs, shifted, solved
 from optimize.money import cost_lines
+from optimize.money.amounts import scaled_usd
 from optimize.money.quantities import Scaled, Scaling, scaling
 from optimize.records import Ints, ProgramSolution
 from optimize.result import Plan
@@ -56,8 +57,10 @@ class Replanning:
         """A fleet made for one shift, at another."""
         tokens, api = shift.tokens / made_for.tokens, shift.api_price / made_for.api_price
         demand = shift.demand / made_for.demand
-        more = more_usd(fleet.plan, self.today, shift.relays, made_for.relays) * demand * shift.api_price * shift.tokens
-        return fleet.at(demand, shift.gpu_price / made_for.gpu_price, api * tokens, tokens, more)
+        more = more_usd(fleet.plan, self.today, shift.relays, made_for.relays)
+        return fleet.at(
+            demand, shift.gpu_price / made_for.gpu_price, api * tokens, tokens, scaled_usd(more, demand, shift.api_price, shift.tokens)
+        )
 
     def repriced(self, shift: Shift) -> float:
         """The largest move, since the last solution, of an announced price that could change the answer."""

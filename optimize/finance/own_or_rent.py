@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from optimize.money.amounts import share_of
 from optimize.money.assumptions import finance_facts
 from optimize.money.capital import payback_months
 from optimize.money.contracts import hosts_usd
@@ -35,7 +36,7 @@ def own_or_rent(plan: Plan) -> tuple[OwnOrRent, ...]:
     """One row per pool that is rented, in the plan's order. Staff that the scenario gives is charged to each pool by its share of rent."""
     rents = {p: _rent_usd(plan, p) for p in range(len(plan.program.pools)) if plan.solution.billed[p].any()}
     rents = {p: usd for p, usd in rents.items() if plan.program.pools[p].option.offer.term != OWNED}
-    return tuple(_row(plan, p, usd, usd / total if (total := sum(rents.values())) else 0.0) for p, usd in rents.items())
+    return tuple(_row(plan, p, usd, share_of(usd, sum(rents.values()))) for p, usd in rents.items())
 
 
 def _row(plan: Plan, p: int, rent_usd: float, share: float) -> OwnOrRent:

@@ -10,6 +10,7 @@ import numpy as np
 
 from optimize.finance.resolve_program import RelayPrices
 from optimize.money import calls_usd, hosts_usd
+from optimize.money.amounts import amount_usd, load_hour_usd, scaled_usd
 from optimize.money.contracts import paid_request_usd
 from optimize.money.quantities import needed, pool_work
 from optimize.records import Alternative, PoolTerms, RelayTerms
@@ -55,7 +56,7 @@ class Strategy:
                 api_usd += math.inf if a in relays.gone else 0.0
             api_usd += calls_usd(flow, paid_request_usd(sold, -1), weight_h)
         fixed = plan.program.fixed_usd
-        return self.anchor * (gpu_usd * gpu_price + api_usd * demand * api_price) + fixed
+        return scaled_usd(scaled_usd(gpu_usd, gpu_price) + scaled_usd(amount_usd(api_usd, demand), api_price), self.anchor) + fixed
 
 
 def all_api(plan: Plan) -> Strategy | str:
@@ -122,7 +123,7 @@ def best_pool(plan: Plan, c: int) -> int | None:
 
 def price_of_load(terms: PoolTerms, load: float) -> float:
     """USD per hour of the replicas that one request a second occupies in a large pool."""
-    return load / max(terms.slope, 1e-12) * terms.option.offer.usd_per_hour / terms.option.replicas_per_host
+    return load_hour_usd(terms.option.offer, load / max(terms.slope, 1e-12), terms.option.replicas_per_host)
 
 
 def merged(plan: Plan, pools: dict[int, int]) -> tuple[tuple[int, tuple[int, ...]], ...]:

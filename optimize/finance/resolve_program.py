@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from optimize.money.amounts import amount_usd, per_unit_usd, pool_at, relay_at
 from optimize.money.bill import classifier_usd
 from optimize.program.by_stages.month import joined
 from optimize.program.routes import pool_routes
@@ -80,24 +81,22 @@ def shifted(problem: ProgramInput, shift: Shift) -> ProgramInput:
 
 
 def _pool(terms: PoolTerms, shift: Shift) -> PoolTerms:
-    offer = terms.option.offer
-    if shift.gpu_price != 1.0:
-        offer = replace(offer, usd_per_hour=offer.usd_per_hour * shift.gpu_price)
     levels = tuple(replace(level, load=level.load * shift.tokens) for level in terms.levels)
-    return replace(terms, option=replace(terms.option, offer=offer), levels=levels)
+    return pool_at(replace(terms, levels=levels), shift.gpu_price)
 
 
 def _relay(terms: RelayTerms, shift: Shift, a: int) -> RelayTerms:
-    units, usd, eligible = terms.units, terms.usd_per_request, terms.eligible
+    usd, eligible = terms.usd_per_request, terms.eligible
     if shift.relays is not None:
         usd = np.array(shift.relays.usd[a])
         eligible = eligible & (a not in shift.relays.gone)
+    units = relay_at(terms, shift.api_price).units
     if units is not None:
-        units = replace(units, usd_per_hour=units.usd_per_hour * shift.api_price, load=units.load * shift.tokens)
+        units = replace(units, load=units.load * shift.tokens)
     return replace(
         terms,
         eligible=eligible,
-        usd_per_request=usd * (shift.api_price * shift.tokens),
+        usd_per_request=amount_usd(usd, shift.api_price * shift.tokens),
         tokens_per_request=terms.tokens_per_request * shift.tokens,
         units=units,
     )
@@ -178,7 +177,7 @@ class Curve:
             return min(above)
         if self.linear and self.nodes:
             node, usd = next(iter(self.nodes.items()))
-            return usd * demand / node
+            return per_unit_usd(amount_usd(usd, demand), node)
         below = max((self.at(node) for node in self.nodes if node < demand), default=0.0)
         finite = [node for node, usd in self.nodes.items() if math.isfinite(usd)]
         level = 1.0

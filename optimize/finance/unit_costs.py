@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from optimize.finance.own_or_rent import own_host
+from optimize.money.amounts import amount_usd, per_unit_usd
 from optimize.money.assumptions import finance_facts
 from optimize.money.extras import answer_gigabytes, egress_usd, once_per_year_usd
 from optimize.money.ownership import known, values_of
@@ -33,7 +34,7 @@ class UnitCost:
 
 
 def _money(name: str, unit: str, how: str, usd: float, quantity: float, line: str = "") -> UnitCost:
-    return UnitCost(name, unit, how, usd=usd / quantity if quantity > 0 else 0.0, quantity=quantity, line=line)
+    return UnitCost(name, unit, how, usd=per_unit_usd(usd, quantity) if quantity > 0 else 0.0, quantity=quantity, line=line)
 
 
 def unit_costs(plan: Plan, total_usd: float) -> tuple[UnitCost, ...]:
@@ -85,7 +86,7 @@ def _pool_rows(plan: Plan, p: int, name: str) -> list[UnitCost]:
         UnitCost(f"{name}: load of what is paid", "0..1", "utilisation, meaning 2: capacity that works / capacity paid", value=load),
     ]
     if tokens > 0:
-        usd = paid_h * terms.option.offer.usd_per_hour
+        usd = amount_usd(terms.option.offer.usd_per_hour, paid_h)
         how = "paid host-hours, idle included / tokens served"
         rows.insert(0, _money(f"{name}: per million tokens", "million tokens", how, usd, tokens / MTOK, name))
     host, values = own_host(plan, terms), values_of(plan.scenario.finance)

@@ -12,6 +12,7 @@ from optimize.market.engine_settings import engine_limits
 from optimize.market.permits import matching, model_reason, policy_reason
 from optimize.market.relay_terms import relay_drops
 from optimize.market.token_factors import class_factors
+from optimize.money.amounts import replica_hour_usd
 from optimize.records import Dropped, PoolOption
 from sim.catalog.facts import Gpu, Model, Offer, WeightFormat
 from sim.engine.deployment import BLOCK_TOKENS, Deployment
@@ -44,7 +45,7 @@ class Shape:
 
     @property
     def usd_per_replica_hour(self) -> float:
-        return self.offer.usd_per_hour / self.replicas_per_host
+        return replica_hour_usd(self.offer, self.replicas_per_host)
 
 
 def candidates(scenario: Scenario, demand: Demand) -> tuple[tuple[PoolOption, ...], tuple[Dropped, ...]]:

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from optimize.money import HOUR_S
+from optimize.money.amounts import amount_usd, load_usd
 from optimize.money.contracts import cheapest_and_dearest
 from optimize.program.routes import pool_routes, relay_classes
 from optimize.records import Floats, ProgramInput, ProgramSolution
@@ -26,7 +27,7 @@ def within_reach(problem: ProgramInput) -> ProgramInput:
         return problem
     usd = least_usd_per_request(problem)
     with np.errstate(divide="ignore"):
-        most = budget / (usd[:, None] * HOUR_S * demand.weight_h[None, :])
+        most = budget / (amount_usd(usd[:, None], HOUR_S) * demand.weight_h[None, :])
     cut = np.where(demand.mean_rps > FAR * most, ROOM * most, demand.mean_rps)
     return problem if (cut == demand.mean_rps).all() else replace(problem, demand=replace(demand, mean_rps=cut))
 
@@ -37,7 +38,7 @@ def least_usd_per_request(problem: ProgramInput) -> Floats:
     for route in pool_routes(problem):
         for level, classes in zip(route.terms.levels, route.served, strict=True):
             for c in classes:
-                usd[c] = min(usd[c], route.usd_per_hour * float(level.load[c]) / (route.per_host * HOUR_S))
+                usd[c] = min(usd[c], load_usd(route.usd_per_hour, float(level.load[c]), route.per_host))
     for a, terms in enumerate(problem.relays):
         for c in relay_classes(problem, a):
             usd[c] = min(usd[c], 0.0 if terms.units is not None else cheapest_and_dearest(terms, c)[0])

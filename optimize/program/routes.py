@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from optimize.money import HOUR_S
+from optimize.money.amounts import amount_usd, load_usd, start_usd
 from optimize.money.contracts import cheapest_and_dearest
 from optimize.program.rows.escalations import miss_over, no_more_again
 from optimize.records import Ints, PoolOption, PoolTerms, ProgramInput
@@ -73,7 +73,7 @@ def pool_route(problem: ProgramInput, p: int) -> PoolRoute | None:
     most = np.where(load > 0, most, 0)
     if stock is not None:
         most = np.minimum(most, stock)
-    boot_usd = option.offer.usd_per_hour * option.offer.boot_s / HOUR_S if problem.boot is not None and option.offer.elastic else 0.0
+    boot_usd = start_usd(option.offer) if problem.boot is not None and option.offer.elastic else 0.0
     return PoolRoute(p, terms, per_host, overhead + spare * per_host, spare, served, most.astype(np.int64), boot_usd)
 
 
@@ -104,7 +104,8 @@ def penalty_usd(problem: ProgramInput, routes: tuple[PoolRoute, ...]) -> float:
         hours = 1.0 if route.elastic else 730.0 / float(problem.demand.weight_h.min())
         for level, classes in zip(route.terms.levels, route.served, strict=True):
             for c in classes:
-                dearest = max(dearest, (hours * route.usd_per_hour + route.boot_usd) * float(level.load[c]) / (route.per_host * HOUR_S))
+                held_usd = amount_usd(route.usd_per_hour, hours) + route.boot_usd
+                dearest = max(dearest, load_usd(held_usd, float(level.load[c]), route.per_host))
     for a, terms in enumerate(problem.relays):
         dearest = max([dearest, *(cheapest_and_dearest(terms, c)[1] for c in relay_classes(problem, a))])
     return max(problem.unserved_usd_per_request, 10 * dearest)

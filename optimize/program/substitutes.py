@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from optimize.money import HOUR_S
+from optimize.money.amounts import amount_usd
 from optimize.money.contracts import slice_usd
 from optimize.program.routes import PoolRoute, breakable
 from optimize.program.rows.escalations import no_more_again
@@ -70,11 +71,11 @@ def hosts_worth(route: PoolRoute, other: PoolRoute) -> Floats:
     classes = list(route.served[0])
     ratio = float(np.max(other.terms.levels[0].load[classes] / route.terms.levels[0].load[classes]))
     price = route.usd_per_hour * (1.0 - STRICT)
-    k = np.arange(1, LOOK + 1)
+    k = np.arange(1.0, LOOK + 1)
     hosts = np.ceil((ratio * route.per_host * k + other.overhead) / other.per_host - 1e-9)
-    cheaper = np.flatnonzero(hosts * other.usd_per_hour < k * price)
+    cheaper = np.flatnonzero(amount_usd(other.usd_per_hour, hosts) < amount_usd(price, k))
     part = float(cheaper[0]) if len(cheaper) else math.inf
-    most: Floats = np.minimum(np.floor(other.most * other.usd_per_hour / price), part)
+    most: Floats = np.minimum(np.floor(amount_usd(other.usd_per_hour, other.most.astype(np.float64)) / price), part)
     return most
 
 
@@ -93,7 +94,7 @@ def called_usd(problem: ProgramInput, routes: tuple[PoolRoute, ...], broken: fro
             rows = [i for i in sorted(broken) if problem.slos[i].class_index == c]
             for a in free:
                 if answers_no_worse(problem.relays[a], route, c, rows):
-                    least[j] = np.minimum(least[j], usd[a][c] * HOUR_S)
+                    least[j] = np.minimum(least[j], amount_usd(usd[a][c], HOUR_S))
         classes, price = list(route.served[0]), route.usd_per_hour * (1.0 - STRICT)
         if price <= 0:
             continue  # nothing is cheaper than hosts that cost nothing

@@ -13,6 +13,7 @@ from optimize.market.candidates import candidates
 from optimize.market.cascades import tiers_of
 from optimize.market.pools import pool_states
 from optimize.market.relay_terms import class_sample, relay_terms
+from optimize.money.amounts import share_of
 from optimize.records import Alternative, Escalation, Floats, PoolOption, ProgramInput, RelayTerms, SloRow
 from optimize.search.loop import Market, Restriction, Settled, settle
 from sim.engine.deployment import BLOCK_TOKENS, PS, StepCost
@@ -234,7 +235,7 @@ def saves(alternatives: Sequence[Alternative], settled: Settled) -> str:
     for other in alternatives:
         if other.name == NO_ROUTING and other.per_month_usd is not None:
             saved = other.per_month_usd - settled.solution.cost_usd
-            share = saved / other.per_month_usd if other.per_month_usd > 0 else 0.0
+            share = share_of(saved, other.per_month_usd)
             if saved >= 0:
                 return f"saves ${saved:,.0f} a month ({share:.0%}) against each class on its strongest tier"
             return f"costs ${-saved:,.0f} a month more than each class on its strongest tier: leave routing out, or name fewer models"

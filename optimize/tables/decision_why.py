@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from optimize.money import HOUR_S
+from optimize.money.amounts import amount_usd, per_unit_usd
 from optimize.result import Attribution, NoPlan, Plan, TooLong
 from optimize.tables.bill_lines import Bill, bill_of, cents_of, split
 from optimize.tables.columns import Column, Table, Value
@@ -81,7 +82,7 @@ def class_cost_table(plan: Plan, found: Attribution) -> Table:
     months = split([cents_of(plan, float(usd)) for usd in found.usd.sum(axis=1)], bill.total)
     cents = np.array([split([cents_of(plan, float(x)) for x in row], month) for row, month in zip(found.usd, months, strict=True)])
     requests = demand.mean_rps * demand.weight_h * HOUR_S
-    marginal = found.marginal_usd * 1000 / plan.usd_per_unit
+    marginal = per_unit_usd(amount_usd(found.marginal_usd, 1000.0), plan.usd_per_unit)
     rows: list[tuple[Value, ...]] = []
     for c, name in enumerate(plan.program.class_names):
         total = float(requests[c].sum())
@@ -104,7 +105,16 @@ def class_rows(plan: Plan) -> list[tuple[str, float, float, float | None, str, f
     for name, _, cost, requests, marginal in (row for row in rows if row[1] == ALL):
         hours = [row for row in rows if row[0] == name and row[4] is not None and (row[1] != ALL or len(plan.demand.slices) == 1)]
         dearest = max(hours, key=lambda row: row[4], default=(name, "", 0.0, 0.0, 0.0))
-        answer.append((str(name), float(cost), 1000 * cost / max(requests, 1e-12), marginal, str(dearest[1]), float(dearest[4])))
+        answer.append(
+            (
+                str(name),
+                float(cost),
+                per_unit_usd(amount_usd(cost, 1000), max(requests, 1e-12)),
+                marginal,
+                str(dearest[1]),
+                float(dearest[4]),
+            )
+        )
     return answer
 
 

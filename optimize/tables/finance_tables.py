@@ -11,6 +11,7 @@ from optimize.finance.break_even import TOKENS, BreakEven, break_even
 from optimize.finance.horizon import Horizon, horizon
 from optimize.finance.own_or_rent import OwnOrRent, own_or_rent
 from optimize.finance.unit_costs import unit_costs
+from optimize.money.amounts import amount_usd
 from optimize.money.charges import Charge, charges, rounded
 from optimize.money.ownership import values_of
 from optimize.money.price_book import PriceBook, price_book
@@ -209,7 +210,7 @@ def _focus(
     list_usd = listed.get((charge.source, item_of(charge.item)))
     unit_price = to_currency(charge.usd_per_unit, plan.usd_per_unit)
     list_price = None if list_usd is None else to_currency(list_usd, plan.usd_per_unit)
-    list_cost = cost if list_price is None else round(list_price * charge.quantity, 2)
+    list_cost = cost if list_price is None else round(amount_usd(list_price, charge.quantity), 2)
     seller, region = seller_of(plan, charge.source)
     unit = PRICING_UNITS.get(charge.unit, charge.unit)
     category = {"gpu": "Compute", "relay": "AI and Machine Learning"}.get(charge.kind, "Other")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from optimize.money.amounts import amount_usd
+from optimize.money.units import to_currency
 from optimize.result import Plan
 from optimize.tables.bill_lines import Bill, cents_of
 from optimize.tables.phrases import STATUS_WORDS, percent
@@ -31,7 +33,9 @@ def quality_json(plan: Plan) -> Json | None:
             {
                 "name": each.name,
                 "accepted_share": _rounded(each.accepted),
-                "per_accepted_answer": None if each.usd_per_accepted is None else _rounded(each.usd_per_accepted / plan.usd_per_unit),
+                "per_accepted_answer": None
+                if each.usd_per_accepted is None
+                else _rounded(to_currency(each.usd_per_accepted, plan.usd_per_unit)),
                 "models": [
                     {
                         "model": row.model,
@@ -57,7 +61,7 @@ def quality_lines(plan: Plan, bill: Bill) -> list[str]:
         if each.accepted is None or each.usd_per_accepted is None:
             continue
         models = ", ".join(f"{row.model} {percent(row.accepted or 0.0)} of {row.n:,}" for row in each.models)
-        cost = cents_of(plan, each.usd_per_accepted * 1000) / 100
+        cost = cents_of(plan, amount_usd(each.usd_per_accepted, 1000)) / 100
         lines.append(
             f"{each.name}: {percent(each.accepted)} of answers accepted ({models}); {bill.currency} {cost:,.4f} per 1,000 accepted"
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
+from optimize.money.amounts import offer_at
 from sim.catalog.facts import CalibrationRow, Catalog, Relay
 from sim.catalog.relay_records import Law, RelayLatency
 from sim.engine.step_cost import coefficients_of
@@ -45,7 +46,7 @@ def output_tokens(scenario: Scenario, factor: float) -> Scenario:
 
 def gpu_prices(scenario: Scenario, factor: float) -> Scenario:
     """Every offer at `factor` times its price."""
-    return replace(scenario, offers=tuple(replace(each, usd_per_hour=each.usd_per_hour * factor) for each in scenario.offers))
+    return replace(scenario, offers=tuple(offer_at(each, factor) for each in scenario.offers))
 
 
 def relay_prices(scenario: Scenario, factor: float) -> Scenario:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from optimize.market.relay_terms import may_serve
 from optimize.money import relay_request_usd, requests_per_month, to_currency
+from optimize.money.amounts import scaled_usd, share_of
 from optimize.tables.columns import Column, Table, Value
 from optimize.whatif.ask import Question, cache_of
 from optimize.whatif.factors import users
@@ -86,7 +87,7 @@ def batch_lever(scenario: Scenario) -> Lever:
         known = [price for price in prices if price is not None]
         part = WAIT_SHARE if known else 0.0
         if known:
-            usd += min(known) * part * requests_per_month(demand.mean_rps[c], demand.weight_h)
+            usd += scaled_usd(min(known), part, requests_per_month(demand.mean_rps[c], demand.weight_h))
         kept.append(each.share * (1 - part))
     if sum(kept) > 1 - 1e-9:
         return Lever(name, "no relay of these models lists a batch tier", None)
@@ -119,7 +120,7 @@ def lever_table(scenario: Scenario, found: Sequence[Lever], outcomes: dict[str, 
         elif outcome is not None and outcome.status in ("met", "missed"):
             extra = to_currency(lever.extra_usd, scenario.catalog.fx_usd.get(scenario.budget.currency, 1.0))
             cost = round(float(outcome.row["per_month"]) + extra, 2)
-            share = round((today - cost) / today, 6) if today > 0 else 0.0
+            share = round(share_of(today - cost, today), 6)
             rows.append((lever.name, cost, round(today - cost, 2), share, outcome.status, lever.price, str(outcome.row["answer"])))
         elif outcome is not None:
             rows.append((lever.name, None, None, None, outcome.status, str(outcome.row.get("note") or lever.price), ""))

@@ -8,6 +8,7 @@ from typing import Any
 
 from optimize.market.candidates import candidates
 from optimize.market.engine_settings import engine_limits
+from optimize.money.amounts import replica_hour_usd
 from optimize.tables.columns import Column, Table, Value
 from optimize.whatif.pool_rate import PoolRate
 from optimize.whatif.study import Outcome
@@ -71,7 +72,7 @@ def main_deployment(scenario: Scenario, plan: dict[str, Any]) -> Deployment | No
         )
     options, _ = candidates(scenario, demand_of(scenario))
     found = [option for option in options if option.deployment is not None]
-    cheapest = min(found, key=lambda option: (option.offer.usd_per_hour / option.replicas_per_host, option.id), default=None)
+    cheapest = min(found, key=lambda option: (replica_hour_usd(option.offer, option.replicas_per_host), option.id), default=None)
     return None if cheapest is None else cheapest.deployment
 
 

@@ -13,6 +13,7 @@ from optimize.market.engine_settings import router_of
 from optimize.market.pools import slo_rows
 from optimize.market.relay_terms import relay_terms
 from optimize.money import calls_usd, to_currency
+from optimize.money.amounts import scaled_usd
 from optimize.money.contracts import paid_request_usd
 from optimize.records import SloRow
 from optimize.search.simulated_hour import HOUR_S, WARMUP_S, warmup_keep, without_backlog
@@ -85,7 +86,7 @@ def month(plan: Json, scenario: Scenario, demand: Demand, prices: dict[str, Any]
 
     Approximation: minimum payments, spend tiers and provisioned units of relays are not in it.
     """
-    gpus = sum(float(entry["cost_per_month"]) for entry in plan["fleet"]) * gpu_prices
+    gpus = scaled_usd(sum(float(entry["cost_per_month"]) for entry in plan["fleet"]), gpu_prices)
     usd = 0.0
     for relay in plan["relays"]:
         shares = [plan["routing"][each.name].get(relay["relay"], [0.0] * len(demand.slices)) for each in scenario.request_classes]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from optimize.finance.commitment.decision import Stage
+from optimize.money.amounts import amount_usd, month_usd
 from optimize.money.assumptions import finance_facts
 from optimize.money.commitment_cost import Held, Timing
 from optimize.money.ownership import OwnHost, Values, owned_month, values_of
-from optimize.money.units import HOURS_PER_MONTH
 from sim.catalog.facts import Offer
 from sim.scenario.scenario import Commitment, Scenario
 
@@ -53,7 +53,7 @@ def held_terms(scenario: Scenario, offer: Offer, hosts: int, values: Values) -> 
 
     Owned hosts of a GPU with a purchase price: bought, run at full draw, sold at the end. Everything else is rent by the hour.
     """
-    rent = hosts * offer.usd_per_hour * HOURS_PER_MONTH
+    rent = month_usd(amount_usd(offer.usd_per_hour, hosts))
     if offer.term == OWNED:
         host = own_host(scenario, offer)
         if host is None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from optimize.money.amounts import pool_at, relay_at
 from optimize.records import PoolTerms, ProgramInput, RelayTerms
 from sim.scenario.scenario import Future, Scenario
 
@@ -62,18 +63,14 @@ def under(problem: ProgramInput, future: Future) -> ProgramInput:
 
 def pool_under(terms: PoolTerms, future: Future) -> PoolTerms:
     """A pool at the future's rent and step time."""
-    offer = terms.option.offer
-    if offer.term not in FIXED_TERMS:
-        offer = replace(offer, usd_per_hour=offer.usd_per_hour * future.gpu_rent)
+    fixed = terms.option.offer.term in FIXED_TERMS
     levels = tuple(replace(level, load=level.load * future.step_time) for level in terms.levels)
-    return replace(terms, option=replace(terms.option, offer=offer), levels=levels)
+    return pool_at(replace(terms, levels=levels), 1.0 if fixed else future.gpu_rent)
 
 
 def relay_under(terms: RelayTerms, future: Future) -> RelayTerms:
     """A relay at the future's prices."""
-    k = future.api_price
-    units = None if terms.units is None else replace(terms.units, usd_per_hour=terms.units.usd_per_hour * k)
-    return replace(terms, usd_per_request=terms.usd_per_request * k, units=units)
+    return relay_at(terms, future.api_price)
 
 
 def relayless(problem: ProgramInput) -> set[int]:

@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import Any
 
 from optimize.finance.commitment.decision import Ranked
+from optimize.money.amounts import per_unit_usd
 from sim.scenario.scenario import Future
 
 AXES = (
@@ -37,7 +38,7 @@ def stops(ranked: Sequence[Ranked], ahead: Sequence[Future]) -> tuple[str, ...]:
 def allowance(best: Ranked, others: Sequence[Ranked]) -> list[str]:
     """What the parts of owning that have no figure may cost before another stage has the lower expected cost."""
     rival = min(others, key=lambda other: other.expected_usd)
-    lead = (rival.expected_usd - best.expected_usd) / best.stage.timing.horizon
+    lead = per_unit_usd(rival.expected_usd - best.expected_usd, best.stage.timing.horizon)
     if not best.stage.open or not math.isfinite(lead):
         return []
     parts = ", ".join(best.stage.open)

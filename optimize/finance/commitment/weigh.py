@@ -11,6 +11,7 @@ from optimize.finance.commitment.first_stages import stages
 from optimize.finance.commitment.futures import futures, is_today
 from optimize.finance.commitment.recourse import Recourse
 from optimize.finance.commitment.stops import stops
+from optimize.money.amounts import per_unit_usd, scaled_usd
 from optimize.money.commitment_cost import horizon_usd
 from optimize.search.cache import CapacityStore, default_folder
 from optimize.search.loop import Tell
@@ -92,7 +93,7 @@ def rank(chosen: Sequence[Stage], ahead: Sequence[Future], rows: Sequence[Sequen
         )
         shares = [future.weight / total for future in ahead]
         missing = any(math.isinf(each) for each in regret)
-        expected = math.inf if missing else math.fsum(w * each.cost_usd for w, each in zip(shares, row, strict=True))
+        expected = math.inf if missing else math.fsum(scaled_usd(each.cost_usd, w) for w, each in zip(shares, row, strict=True))
         mean_regret = math.inf if missing else math.fsum(w * each for w, each in zip(shares, regret, strict=True))
         answer.append(Ranked(stage, tuple(row), regret, expected, mean_regret))
     return tuple(sorted(answer, key=lambda each: (each.worst_regret_usd, each.expected_usd, each.stage.name)))
@@ -101,7 +102,7 @@ def rank(chosen: Sequence[Stage], ahead: Sequence[Future], rows: Sequence[Sequen
 def notes(ranked: Ranked, ahead: Sequence[Future], budget_usd: float) -> list[str]:
     """What a reader must know of one stage: months over the budget, requests unserved, parts without a figure."""
     stage, words = ranked.stage, [f"{ranked.stage.name}: {note}" for note in ranked.stage.notes]
-    over = [each.future for each in ranked.outcomes if each.cost_usd / stage.timing.horizon > budget_usd * (1 + 1e-9)]
+    over = [each.future for each in ranked.outcomes if per_unit_usd(each.cost_usd, stage.timing.horizon) > budget_usd * (1 + 1e-9)]
     if over:
         words.append(f"{stage.name}: above the budget of ${budget_usd:,.0f} a month in {', '.join(over)}")
     words += [

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from optimize.money import HOURS_PER_MONTH
+from optimize.money.amounts import amount_usd, month_usd
 from optimize.program.by_stages.month import MonthPrices
 from optimize.program.routes import PoolRoute
 from optimize.program.rows.accounts import accounts
@@ -35,8 +35,8 @@ def prices_of(problem: ProgramInput, routes: tuple[PoolRoute, ...], penalty: flo
     running = {p: on for (p, t), on in model.on.items() if t < 0}
     worth = worth_by_hour(model, [*model.base.values(), *running.values(), *model.units.values(), *model.tier.values()], scale)
     weight_h = problem.demand.weight_h
-    base_usd = {route.index: route.usd_per_hour * float(weight_h.sum()) for route in routes if route.index in model.base}
-    unit_usd = {a: terms.units.usd_per_hour * HOURS_PER_MONTH for a, terms in enumerate(problem.relays) if terms.units is not None}
+    base_usd = {route.index: amount_usd(route.usd_per_hour, float(weight_h.sum())) for route in routes if route.index in model.base}
+    unit_usd = {a: month_usd(terms.units.usd_per_hour) for a, terms in enumerate(problem.relays) if terms.units is not None}
     nothing = np.zeros(len(weight_h))
     return MonthPrices(
         base_usd={p: shared(worth[model.base[p]], usd, weight_h) for p, usd in base_usd.items()},
@@ -80,7 +80,7 @@ def start_prices(problem: ProgramInput, routes: tuple[PoolRoute, ...], duals: di
     found = {}
     for route in routes:
         if route.boot_usd > 0:
-            most = route.boot_usd * boot.times
+            most = amount_usd(route.boot_usd, boot.times)
             raw = np.array([-duals.get(f"start_{route.index}_{t}", 0.0) * scale for t in range(len(most))])
             dual = np.clip(raw, 0.0, most)
             usd = dual.copy()

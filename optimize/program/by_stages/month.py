@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from optimize.money.amounts import amount_usd
 from optimize.program.answer import Parts, no_parts
 from optimize.program.routes import PoolRoute
 from optimize.program.rows.accounts import accounts
@@ -122,10 +123,10 @@ def hourly_usd(model: Model) -> Floats:
     usd: Floats = np.zeros(len(problem.demand.slices))
     by_index = {route.index: route for route in model.routes}
     for (p, t), variable in model.hosts.items():
-        usd[t] += by_index[p].usd_per_hour * float(problem.demand.weight_h[t]) * (variable.varValue or 0.0)
+        usd[t] += amount_usd(by_index[p].usd_per_hour, float(problem.demand.weight_h[t])) * (variable.varValue or 0.0)
     for (p, t), variable in model.starts.items():
         assert problem.boot is not None
-        usd[t] += by_index[p].boot_usd * float(problem.boot.times[t]) * (variable.varValue or 0.0)
+        usd[t] += amount_usd(by_index[p].boot_usd, float(problem.boot.times[t])) * (variable.varValue or 0.0)
     for (_, _, t), variable, price in model.calls_usd:
         usd[t] += price * (variable.varValue or 0.0)
     return usd

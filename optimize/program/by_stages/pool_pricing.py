@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from optimize.money.amounts import amount_usd
 from optimize.program.routes import PoolRoute
 from optimize.program.rows.build import build
 from optimize.program.rows.escalations import again_worth, answered, miss_over
@@ -43,7 +44,7 @@ def price_pools(problem: ProgramInput, routes: tuple[PoolRoute, ...], view: View
     for route in routes:
         if route.elastic and (route.index, t) in model.hosts:
             worth = capacity_worth(problem, route, t, duals)
-            usd = route.usd_per_hour * float(problem.demand.weight_h[t]) + view.host_usd.get((route.index, t), 0.0)
+            usd = amount_usd(route.usd_per_hour, float(problem.demand.weight_h[t])) + view.host_usd.get((route.index, t), 0.0)
             each = usd - stock.get(route.index, 0.0) - route.per_host * worth
             least = 1 + route.spare
             count = least if each >= 0 else int(route.most[t])

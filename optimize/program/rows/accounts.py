@@ -8,6 +8,7 @@ import numpy as np
 import pulp
 
 from optimize.market.contract_terms import bought_terms
+from optimize.money.amounts import calls_at
 from optimize.program.rows.model import Model, Pair, add_variable
 from optimize.records import Ints, ProgramInput, ProgramSolution, RelayTerms, SpendTier
 
@@ -42,8 +43,7 @@ def widened(given: ProgramInput) -> Wide:
 def variant(terms: RelayTerms, tier: SpendTier) -> RelayTerms:
     """The relay as one tier sells it; its commitment becomes part of what the tier asks for."""
     return replace(
-        bought_terms(replace(terms, tiers=(tier,)), 0),
-        usd_per_request=terms.usd_per_request * tier.price_factor,
+        calls_at(bought_terms(replace(terms, tiers=(tier,)), 0), tier.price_factor),
         tiers=(SpendTier(max(tier.from_usd, terms.committed_usd)),),
         committed_usd=0.0,
     )

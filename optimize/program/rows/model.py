@@ -9,6 +9,7 @@ import numpy as np
 import pulp
 
 from optimize.money import HOUR_S
+from optimize.money.amounts import amount_usd, scaled_usd
 from optimize.money.contracts import hour_factor
 from optimize.program.routes import PoolRoute
 from optimize.program.rows.sheet import Column, Sheet
@@ -128,7 +129,7 @@ def _hosts(model: Model, route: PoolRoute) -> None:
         if most <= 0:
             return
         variable = add_variable(model, f"base_{p}", least, most, True)
-        usd = view.base_usd.get(p, route.usd_per_hour * float(weight_h.sum()))
+        usd = view.base_usd.get(p, amount_usd(route.usd_per_hour, float(weight_h.sum())))
         model.base[p] = variable
         model.money.append((variable, usd))
         if route.switched:
@@ -141,13 +142,13 @@ def _hosts(model: Model, route: PoolRoute) -> None:
             continue
         variable = add_variable(model, f"hosts_{p}_{t}", 0, int(route.most[t]), view.whole)
         model.hosts[p, t] = variable
-        model.money.append((variable, route.usd_per_hour * float(weight_h[t])))
+        model.money.append((variable, amount_usd(route.usd_per_hour, float(weight_h[t]))))
         if (p, t) in view.host_usd:
             model.extra.append((variable, view.host_usd[p, t]))
         if (view.month or view.before is not None) and route.boot_usd > 0:
             assert model.problem.boot is not None
             model.starts[p, t] = add_variable(model, f"starts_{p}_{t}", 0, int(route.most[t]), False)
-            model.money.append((model.starts[p, t], route.boot_usd * float(model.problem.boot.times[t])))
+            model.money.append((model.starts[p, t], amount_usd(route.boot_usd, float(model.problem.boot.times[t]))))
         if route.switched:
             model.on[p, t] = add_variable(model, f"on_{p}_{t}", 0, 1, view.whole)
 
@@ -167,16 +168,16 @@ def _calls(model: Model) -> None:
     demand, weight_h = model.problem.demand.mean_rps, model.problem.demand.weight_h
     for a, terms in enumerate(model.problem.relays):
         for c in np.flatnonzero(terms.eligible & np.isfinite(terms.usd_per_request)).tolist() if a not in model.view.closed else ():
-            usd = float(terms.usd_per_request[c]) * HOUR_S
+            usd = amount_usd(float(terms.usd_per_request[c]), HOUR_S)
             for t in model.view.slices:
                 if demand[c, t] > 0:
                     variable = add_variable(model, f"y_{a}_{c}_{t}", 0, 1, False)
                     model.calls[a, c, t] = variable
-                    paid = usd * float(weight_h[t] * demand[c, t]) * hour_factor(terms, c, t)
+                    paid = scaled_usd(amount_usd(usd, float(weight_h[t] * demand[c, t])), hour_factor(terms, c, t))
                     model.money.append((variable, paid))
                     model.calls_usd.append(((a, c, t), variable, paid))
                     if model.view.call_usd.get(a):
-                        model.extra.append((variable, paid * model.view.call_usd[a]))
+                        model.extra.append((variable, scaled_usd(paid, model.view.call_usd[a])))
 
 
 def _unserved(model: Model) -> None:
@@ -186,4 +187,4 @@ def _unserved(model: Model) -> None:
         for c in np.flatnonzero(demand[:, t] > 0):
             variable = add_variable(model, f"z_{c}_{t}", 0, 1, False)
             model.unserved[int(c), t] = variable
-            model.penalty.append((variable, usd * float(weight_h[t] * demand[c, t])))
+            model.penalty.append((variable, amount_usd(usd, float(weight_h[t] * demand[c, t]))))

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pulp
 
-from optimize.money import HOURS_PER_MONTH
+from optimize.money.amounts import month_usd
 from optimize.program.rows.model import Model, Pair, add_variable
 from optimize.records import ProgramInput
 
@@ -31,7 +31,7 @@ def unit_variables(model: Model) -> None:
             continue
         most = most_units(model.problem, a)
         model.units[a] = add_variable(model, f"units_{a}", 0, most, True)
-        price = (model.units[a], view.unit_usd.get(a, terms.units.usd_per_hour * HOURS_PER_MONTH))
+        price = (model.units[a], view.unit_usd.get(a, month_usd(terms.units.usd_per_hour)))
         (model.money if view.month else model.extra).append(price)
         if terms.units.least > 1:
             model.any_units[a] = add_variable(model, f"any_units_{a}", 0, 1, True)

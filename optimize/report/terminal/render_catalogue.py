@@ -12,6 +12,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from optimize.money.amounts import gpu_hour_usd
 from optimize.money.price_claims import claim_flags, dated_warnings
 from sim.catalog.check import instead
 from sim.catalog.facts import Catalog, Relay
@@ -99,7 +100,7 @@ TEXT = ("id", "gpu", "link", "memory", "kind", "term", "elastic", "grade", "reti
 
 def tables(catalog: Catalog) -> dict[str, Mapping[str, Any]]:
     """Rows by id of every table that `catalog` shows; offers by GPU and price."""
-    offers = sorted(catalog.offers.values(), key=lambda o: (o.gpu, o.usd_per_hour / o.gpus, o.id))
+    offers = sorted(catalog.offers.values(), key=lambda o: (o.gpu, gpu_hour_usd(o), o.id))
     return {
         "gpus": catalog.gpus,
         "models": catalog.models,

@@ -9,6 +9,8 @@ from typing import Any
 from rich.text import Text
 
 from optimize.finance.commitment.decision import Decision, Ranked
+from optimize.money.amounts import per_unit_usd
+from optimize.money.units import to_currency
 from optimize.report.terminal.render_plan import bullets, output, screen, section, show, table
 from optimize.tables.columns import Column, Table, Value
 from optimize.tables.folder import check_folder, table_csv, write_bytes
@@ -83,11 +85,11 @@ def _outcome_rows(decision: Decision, ranked: Ranked) -> list[tuple[Value, ...]]
 
 
 def _money(decision: Decision, usd: float) -> float | None:
-    return round(100 * usd / decision.usd_per_unit) / 100 if math.isfinite(usd) else None
+    return round(100 * to_currency(usd, decision.usd_per_unit)) / 100 if math.isfinite(usd) else None
 
 
 def _month(decision: Decision, usd: float, months: float) -> float | None:
-    return _money(decision, usd / months)
+    return _money(decision, per_unit_usd(usd, months))
 
 
 def verdict(decision: Decision) -> str:

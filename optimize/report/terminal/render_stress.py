@@ -8,6 +8,7 @@ from typing import Any
 
 from rich.text import Text
 
+from optimize.money.units import to_currency
 from optimize.report.terminal.render_plan import bullets, output, screen, section, show, table
 from optimize.simulate.stress_records import Attained, Stress, StressRow
 from optimize.tables.columns import Column, Table, Value
@@ -75,7 +76,7 @@ def hardening_table(stress: Stress) -> Table:
     scenario = stress.scenario
     rate = scenario.catalog.fx_usd.get(scenario.budget.currency, 1.0)
     rows = [
-        (each.name, *(None if usd is None else round(usd / rate, 2) for usd in (each.per_month_usd, each.more_usd)))
+        (each.name, *(None if usd is None else round(to_currency(usd, rate), 2) for usd in (each.per_month_usd, each.more_usd)))
         for each in stress.hardening
     ]
     return Table("hardening", "What hardening costs", HARDENING, tuple(rows))

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from optimize.money import CLASSIFIER
+from optimize.money.amounts import amount_usd
 from optimize.money.capital import drifted
 from optimize.money.charges import Charge
 from optimize.report.workbook.lines import CHARGES_SHEET, EXACT
@@ -93,7 +94,7 @@ def _routing(money: Money, m: int, used: list[int]) -> tuple[float, float]:
     finance, months, plan = money.plan.scenario.finance, money.horizon.months, money.plan
     month = months[m]
     volume = month.relay_usd / drifted(1.0, finance.api_price_drift_per_year, m) / (today_usd(money) or 1.0)
-    priced = sum(month.host_hours[p] * plan.program.pools[p].option.offer.usd_per_hour for p in used)
+    priced = sum(amount_usd(plan.program.pools[p].option.offer.usd_per_hour, month.host_hours[p]) for p in used)
     priced += sum(charge.usd for charge in money.charges if charge.kind == "gpu" and charge.item != "host-hour")
     others = month.gpu_usd / drifted(1.0, finance.gpu_price_drift_per_year, m) - priced
     return volume, others if abs(others) > 1e-6 else 0.0

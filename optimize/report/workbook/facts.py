@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from optimize.finance.unit_costs import unit_costs
+from optimize.money.amounts import amount_usd
+from optimize.money.units import to_currency
 from optimize.report.workbook.lines import CHARGES_SHEET, MONTH
 from optimize.report.workbook.pen import LINE_HEIGHT, Pen, address, place
 from optimize.tables import tables
@@ -72,9 +74,9 @@ def write_units(pen: Pen, money: Money) -> None:
             continue
         pen.write(sheet, r, 2, f"{pen.currency} / {unit.unit}")
         sheet.write_number(r, 4, unit.quantity, pen.formats["number"])
-        fixed = f"{unit.usd * unit.quantity!r}/usd_per_unit"  # a pool that no line of the bill names
+        fixed = f"{amount_usd(unit.usd, unit.quantity)!r}/usd_per_unit"  # a pool that no line of the bill names
         basis = cells.get(unit.line, fixed) if unit.line else "cost_exact"
-        pen.formula(sheet, r, 1, f"={basis}/{address(r, 4)}", unit.usd / money.plan.usd_per_unit, "USD")
+        pen.formula(sheet, r, 1, f"={basis}/{address(r, 4)}", to_currency(unit.usd, money.plan.usd_per_unit), "USD")
     sheet.freeze_panes(1, 1)
 
 

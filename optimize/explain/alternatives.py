@@ -13,6 +13,7 @@ from optimize.market.pools import known_all
 from optimize.money.amounts import amount_usd
 from optimize.records import Alternative, RelayTerms
 from optimize.search.loop import Market, Restriction, Settled, settle
+from sim.exact import dot
 
 NO_BUDGET = math.inf
 ROUNDS = 8
@@ -86,7 +87,7 @@ def restrictions(market: Market) -> list[Restriction]:
 
 def cheapest_relay(market: Market) -> str:
     """The relay that may serve the most volume, the cheapest of those."""
-    volume = market.demand.mean_rps @ market.demand.weight_h
+    volume = dot(market.demand.mean_rps, market.demand.weight_h)
 
     def rank(terms: RelayTerms) -> tuple[float, float]:
         served = float(volume[terms.eligible].sum())
@@ -108,7 +109,7 @@ def unserved_note(market: Market, settled: Settled) -> str:
     demand, left = settled.problem.demand, settled.solution.unserved
     parts = []
     for c, request_class in enumerate(market.scenario.request_classes):
-        share = float((left[c] @ demand.weight_h) / max(demand.mean_rps[c] @ demand.weight_h, 1e-300))
+        share = float(dot(left[c], demand.weight_h) / max(dot(demand.mean_rps[c], demand.weight_h), 1e-300))
         if share > 1e-6:
             parts.append(f"{request_class.name} unserved {share:.1%}")
     return "; ".join(parts)

@@ -11,6 +11,7 @@ from optimize.money.amounts import amount_usd, per_unit_usd
 from optimize.money.quantities import pool_work
 from optimize.records import CostLine, PoolTerms, ProgramInput, ProgramSolution
 from optimize.result import Attribution, Floats
+from sim.exact import dot
 
 RULE = (
     "By use: each paid hour of a pool is charged to the classes that it serves in that hour, in proportion to the replica-seconds that "
@@ -82,7 +83,7 @@ def pool_keys(terms: PoolTerms, flow: Floats, paid_h: Floats) -> Floats:
     """
     work = np.asarray([pool_work(terms, only(flow, c)) for c in range(len(flow))])
     by_hour = work.sum(axis=0)
-    month = work @ paid_h
+    month = dot(work, paid_h)
     if month.sum() <= 0:
         month = work.sum(axis=1)
     if month.sum() <= 0:

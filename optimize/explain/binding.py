@@ -6,12 +6,13 @@ import numpy as np
 
 from optimize.records import PoolTerms, ProgramInput, ProgramSolution
 from optimize.search.loop import Market, Settled
+from sim.exact import dot
 
 
 def relay_need(problem: ProgramInput, solution: ProgramSolution, a: int) -> tuple[float, float]:
     """(requests, tokens) per minute that the plan sends to relay `a` in its peak minute."""
     rate = solution.relay_flow[a] * problem.demand.peak_factor * 60
-    return float(rate.sum(axis=0).max()), float((problem.relays[a].tokens_per_request @ rate).max())
+    return float(rate.sum(axis=0).max()), float(dot(problem.relays[a].tokens_per_request, rate).max())
 
 
 def binding(market: Market, settled: Settled) -> tuple[str, ...]:
@@ -40,7 +41,7 @@ def pool_words(terms: PoolTerms, solution: ProgramSolution, p: int, problem: Pro
     hosts = solution.hosts[p]
     if not hosts.any():
         return []
-    load = np.where(np.isfinite(terms.levels[0].load), terms.levels[0].load, 0.0) @ solution.pool_flow[p]
+    load = dot(np.where(np.isfinite(terms.levels[0].load), terms.levels[0].load, 0.0), solution.pool_flow[p])
     room = np.maximum(terms.slope * hosts * terms.option.replicas_per_host - terms.intercept, 1e-9)
     share = np.where(hosts > 0, load / room, 0.0)
     t = int(np.argmax(share))

@@ -16,6 +16,7 @@ from optimize.program.rows.model import Model, View
 from optimize.program.solver import run
 from optimize.records import ProgramInput, ProgramSolution
 from optimize.result import Floats, Shadow
+from sim.exact import dot
 
 LEAST_USD = 0.005  # a month, for one unit: below this a price is the solver's tolerance
 RPM, TPM, BUDGET_USD, POINT = 1000.0, 1e6, 1000.0, 0.01  # what people raise such limits by
@@ -161,7 +162,7 @@ def budget_shadow(found: Relaxation) -> list[Shadow]:
     price = max(0.0, -found.duals.get("budget", 0.0)) / max(limit - found.problem.fixed_usd, 1.0)
     if price <= 0:
         return []
-    requests = float((found.problem.demand.mean_rps @ found.problem.demand.weight_h).sum()) * HOUR_S
+    requests = float(dot(found.problem.demand.mean_rps, found.problem.demand.weight_h).sum()) * HOUR_S
     each = (1.0 + price) / found.penalty_usd  # requests per USD
     more = min(BUDGET_USD, found.unserved / each)
     served = more * each / requests

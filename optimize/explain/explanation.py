@@ -23,6 +23,7 @@ from optimize.records import Alternative, CostLine, Flip, GapParts, ProgramInput
 from optimize.result import FrontierPoint, Uncertainty, Why
 from optimize.search.loop import Market, Restriction, Settled, settle
 from optimize.search.routing import routing_alternative
+from sim.exact import dot
 from sim.scenario.scenario import Scenario, SyntheticTraffic
 
 
@@ -118,9 +119,9 @@ GAP = 0.02
 def served_for(part: float, problem: ProgramInput, least_usd: float) -> FrontierPoint:
     """The share of requests that a plan inside `part` of `least_usd` serves, as planned."""
     demand = problem.demand
-    total = max(float((demand.mean_rps @ demand.weight_h).sum()), 1e-12)
+    total = max(float(dot(demand.mean_rps, demand.weight_h).sum()), 1e-12)
     budget = max(scaled_usd(least_usd, part), problem.fixed_usd)
-    lost = float((solve(replace(problem, budget_usd=budget), gap=GAP).unserved @ demand.weight_h).sum())
+    lost = float(dot(solve(replace(problem, budget_usd=budget), gap=GAP).unserved, demand.weight_h).sum())
     return FrontierPoint(budget, max(0.0, 1.0 - lost / total))
 
 

@@ -11,6 +11,7 @@ from optimize.money.contracts import hosts_usd
 from optimize.program.solve import solve
 from optimize.records import Flip, ProgramInput, ProgramSolution
 from optimize.search.loop import Market, Restriction, Settled
+from sim.exact import dot
 
 PRICE_RANGE = (0.25, 4.0)
 PRICE_STEPS = 6
@@ -31,8 +32,8 @@ def limit_flips(market: Market, settled: Settled) -> list[Flip]:
 def requests_on(problem: ProgramInput, solution: ProgramSolution, gpu: str) -> float:
     """Share of all requests that replicas on this GPU type serve."""
     weight = problem.demand.weight_h
-    served = sum(float(solution.pool_flow[p].sum(axis=0) @ weight) for p, t in enumerate(problem.pools) if t.option.offer.gpu == gpu)
-    return served / float(problem.demand.mean_rps.sum(axis=0) @ weight)
+    served = sum(float(dot(solution.pool_flow[p].sum(axis=0), weight)) for p, t in enumerate(problem.pools) if t.option.offer.gpu == gpu)
+    return served / float(dot(problem.demand.mean_rps.sum(axis=0), weight))
 
 
 def repriced(problem: ProgramInput, gpu: str, factor: float) -> ProgramInput:

@@ -16,6 +16,7 @@ from optimize.records import Alternative, ProgramInput, ProgramSolution, RelayTe
 from optimize.search.fresh_seeds import HOLD_OUT_SEEDS
 from optimize.search.loop import Market, Restriction, Settled
 from optimize.search.verify import hours_to_simulate, verify
+from sim.exact import dot
 
 NEAR = 0.03  # of the plan's cost
 GAP = 0.01
@@ -199,7 +200,7 @@ def h100_hours(problem: ProgramInput, solution: ProgramSolution) -> float:
 def hours_of(problem: ProgramInput, solution: ProgramSolution, which: Callable[[str, str], bool], gpus: bool = False) -> float:
     """Paid host-hours (or GPU-hours) a month of the offers that `which` (term, GPU) chooses."""
     offers = [terms.option.offer for terms in problem.pools]
-    hours: Sequence[float] = [float(solution.billed[p] @ problem.demand.weight_h) for p in range(len(offers))]
+    hours: Sequence[float] = [float(dot(solution.billed[p], problem.demand.weight_h)) for p in range(len(offers))]
     return sum(h * (offer.gpus if gpus else 1) for h, offer in zip(hours, offers, strict=True) if which(offer.term, offer.gpu))
 
 

@@ -16,6 +16,7 @@ from optimize.result import Give, Left, NoPlan
 from optimize.search.loop import Market, Restriction, Settled, settle
 from optimize.search.routing import with_escalations
 from sim.engine.deployment import StepCost
+from sim.exact import dot
 
 WIDEST = 20.0  # times its limit: how far a promise is relaxed
 HALVINGS = 5  # of that range in logarithms: limits are found to within 10 %
@@ -51,8 +52,8 @@ def may_serve(market: Market, c: int) -> bool:
 def served_share(settled: Settled) -> float:
     """Share of all requests of a month that are served inside their promises, as planned."""
     demand = settled.problem.demand
-    lost = float((settled.solution.unserved @ demand.weight_h).sum()) * HOUR_S
-    return 1.0 - lost / max(float((demand.mean_rps @ demand.weight_h).sum()) * HOUR_S, 1e-12)
+    lost = float(dot(settled.solution.unserved, demand.weight_h).sum()) * HOUR_S
+    return 1.0 - lost / max(float(dot(demand.mean_rps, demand.weight_h).sum()) * HOUR_S, 1e-12)
 
 
 def left_out(settled: Settled) -> tuple[Left, ...]:
@@ -62,7 +63,7 @@ def left_out(settled: Settled) -> tuple[Left, ...]:
     for c, name in enumerate(settled.problem.class_names):
         where = np.flatnonzero(lost[c] > 1e-6 * np.maximum(demand.mean_rps[c], 1e-12))
         if len(where):
-            share = float((lost[c] @ demand.weight_h) / (demand.mean_rps[c] @ demand.weight_h))
+            share = float(dot(lost[c], demand.weight_h) / dot(demand.mean_rps[c], demand.weight_h))
             found.append(Left(name, share, tuple(demand.slices[t] for t in where)))
     return tuple(found)
 

@@ -15,6 +15,7 @@ from sim.calibration.own_fit import unfitted
 from sim.catalog.facts import Offer
 from sim.engine.deployment import Deployment
 from sim.engine.step_cost import best_row, coefficients_of
+from sim.exact import dot
 from sim.scenario.scenario import Scenario
 
 SET_UP_H = 0.75  # boot, download of the weights, start of the engine
@@ -67,7 +68,7 @@ def own_load_command(settled: Settled, p: int) -> str:
     rate = solution.pool_flow[p] / replicas
     t = int(np.argmax(rate.sum(axis=0)))
     total = float(rate[:, t].sum())
-    entering, leaving = (float(rate[:, t] @ tokens / total) for tokens in (demand.input_tokens, demand.output_tokens))
+    entering, leaving = (float(dot(rate[:, t], tokens) / total) for tokens in (demand.input_tokens, demand.output_tokens))
     return (
         f"vllm bench serve --model $MODEL --dataset-name random --random-input-len {entering:.0f} --random-output-len {leaving:.0f} "
         f"--ignore-eos --request-rate {total:.3g} --num-prompts {max(50, round(total * RUN_S))} --save-result --save-detailed "

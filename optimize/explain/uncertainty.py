@@ -14,6 +14,7 @@ from optimize.search.loop import Market, Settled
 from optimize.search.verify import hours_to_simulate, verify
 from sim.calibration.points import LOW_IN_FLIGHT, LOW_RATE_RPS, METRICS
 from sim.engine.deployment import PS, StepCost
+from sim.exact import dot
 from sim.plural import counted
 
 BAND_HOURS = 2
@@ -50,9 +51,9 @@ def requests_of(settled: Settled) -> tuple[np.ndarray, np.ndarray, float]:
     """Requests of a month by pool, by relay, and in all."""
     demand, solution = settled.problem.demand, settled.solution
     month_s = demand.weight_h * MONTH_S
-    by_pool = solution.pool_flow.sum(axis=1) @ month_s
-    by_relay = solution.relay_flow.sum(axis=1) @ month_s
-    return by_pool, by_relay, max(float(demand.mean_rps.sum(axis=0) @ month_s), 1e-12)
+    by_pool = dot(solution.pool_flow.sum(axis=1), month_s)
+    by_relay = dot(solution.relay_flow.sum(axis=1), month_s)
+    return by_pool, by_relay, max(float(dot(demand.mean_rps.sum(axis=0), month_s)), 1e-12)
 
 
 def load_of(settled: Settled, p: int, cost: StepCost) -> str:
@@ -67,7 +68,7 @@ def load_of(settled: Settled, p: int, cost: StepCost) -> str:
     batch = min(LOW_IN_FLIGHT, len(cost.context_ps) - 1)
     context = demand.input_tokens + demand.output_tokens / 2
     step_s = (cost.base_ps[batch] + batch * cost.sequence_ps + batch * cost.context_ps[batch] * context) / PS
-    in_flight = float(rate[:, t] @ (demand.output_tokens * step_s))
+    in_flight = float(dot(rate[:, t], demand.output_tokens * step_s))
     return "low" if in_flight <= LOW_IN_FLIGHT and rate[:, t].sum() <= LOW_RATE_RPS else "loaded"
 
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from optimize.program.solve import solve
 from optimize.records import Flip, ProgramInput, ProgramSolution
 from optimize.search.loop import Market, Restriction, Settled
+from sim.exact import dot
 
 RANGE = (0.1, 10.0)  # times today's demand
 STEPS = 4  # halvings of a decade in logarithms: to within 15 %
@@ -18,7 +19,7 @@ MOST = 0.5
 def own_share(problem: ProgramInput, solution: ProgramSolution) -> float:
     """Share of all requests that own hosts serve."""
     weight_h = problem.demand.weight_h
-    return float((solution.pool_flow.sum(axis=(0, 1)) @ weight_h) / (problem.demand.mean_rps.sum(axis=0) @ weight_h))
+    return float(dot(solution.pool_flow.sum(axis=(0, 1)), weight_h) / dot(problem.demand.mean_rps.sum(axis=0), weight_h))
 
 
 def own_share_at(problem: ProgramInput, factor: float) -> float:

@@ -15,6 +15,7 @@ from optimize.money.power import host_draw_w, joule_per_answer
 from optimize.money.quantities import billed_share, load_share, requests_of, tokens_per_month
 from optimize.money.units import HOUR_S, MTOK
 from optimize.result import Plan
+from sim.exact import dot
 from sim.scenario.scenario import SyntheticTraffic
 
 BESIDE = "(not in the bill)"
@@ -63,7 +64,7 @@ def _beside(plan: Plan, total_usd: float) -> list[UnitCost]:
     finance, rows = plan.scenario.finance, []
     size = values_of(finance)["egress_bytes_per_output_token"].value
     if finance.egress_provider is not None and size is not None:
-        tokens = float((plan.solution.pool_flow.sum(axis=0) @ plan.demand.weight_h * HOUR_S) @ plan.demand.output_tokens)
+        tokens = float(dot(dot(plan.solution.pool_flow.sum(axis=0), plan.demand.weight_h) * HOUR_S, plan.demand.output_tokens))
         sent = answer_gigabytes(tokens, size)
         usd = egress_usd(sent, finance_facts().egress[finance.egress_provider])
         how = f"{sent:,.1f} GB of answers from pools at {finance.egress_provider}; not in the bill"
@@ -77,9 +78,9 @@ def _beside(plan: Plan, total_usd: float) -> list[UnitCost]:
 def _pool_rows(plan: Plan, p: int, name: str) -> list[UnitCost]:
     """Cost of a million tokens on the pool, both utilisations, and energy of an answer where the GPU's draw is known."""
     terms, weight_h = plan.program.pools[p], plan.demand.weight_h
-    requests = plan.solution.pool_flow[p] @ weight_h * HOUR_S
-    tokens = float(requests @ (plan.demand.input_tokens + plan.demand.output_tokens))
-    paid_h = float(plan.solution.billed[p] @ weight_h)
+    requests = dot(plan.solution.pool_flow[p], weight_h) * HOUR_S
+    tokens = float(dot(requests, plan.demand.input_tokens + plan.demand.output_tokens))
+    paid_h = float(dot(plan.solution.billed[p], weight_h))
     load, billed = load_share(plan, p), billed_share(plan, p)
     rows = [
         UnitCost(f"{name}: billed share of hours", "0..1", "utilisation, meaning 1: paid host-hours / (most hosts x 730 h)", value=billed),

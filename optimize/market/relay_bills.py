@@ -25,6 +25,7 @@ from optimize.money.metering import (
 from optimize.money.off_peak import off_peak_note, slice_factors
 from optimize.records import Floats, RelayTerms
 from sim.catalog.facts import Relay
+from sim.exact import dot, exp, log
 from sim.relay.prompt_cache import GRAIN, LIFETIME_S
 from sim.requests import Demand, Requests
 from sim.scenario.scenario import RequestClass, Scenario, SyntheticTraffic
@@ -49,8 +50,8 @@ def cache_survival(scenario: Scenario) -> float:
     traffic = scenario.traffic
     if not isinstance(traffic, SyntheticTraffic):
         return 1.0
-    z = math.log(LIFETIME_S / traffic.think_time_median_s) / traffic.think_time_sigma
-    return 0.5 * (1 + math.erf(z / math.sqrt(2)))
+    z = log(LIFETIME_S / traffic.think_time_median_s) / traffic.think_time_sigma
+    return round(0.5 * (1 + math.erf(z / math.sqrt(2))), 9)
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ def kept_of(scenario: Scenario, demand: Demand, c: int) -> Kept:
     L with probability 1 - exp(-r L); the mean over the requests of a month.
     """
     rate, weight = demand.mean_rps[c], demand.mean_rps[c] * demand.weight_h
-    shared = float(weight @ -np.expm1(-rate * LIFETIME_S) / weight.sum()) if weight.sum() > 0 else 0.0
+    shared = float(dot(weight, 1.0 - exp(-rate * LIFETIME_S)) / weight.sum()) if weight.sum() > 0 else 0.0
     return Kept(cache_survival(scenario), shared)
 
 

@@ -8,6 +8,7 @@ from optimize.money.contracts import hosts_usd, least_payment_usd, paid_request_
 from optimize.money.off_peak import LEAST_SHARE, off_peak_part
 from optimize.money.token_prices import calls_usd, requests_per_month
 from optimize.records import BootTerms, CostLine, Floats, ProgramInput, ProgramSolution
+from sim.exact import dot
 from sim.plural import plural
 from sim.requests import Demand
 
@@ -20,7 +21,7 @@ def cost_lines(problem: ProgramInput, solution: ProgramSolution) -> tuple[CostLi
         billed = solution.billed[p]
         usd = hosts_usd(billed, weight_h, terms.option.offer.usd_per_hour)
         if billed.any():
-            lines.append(CostLine(terms.option.id, "gpu", usd, f"{float(billed @ weight_h):,.0f} host-hours"))
+            lines.append(CostLine(terms.option.id, "gpu", usd, f"{float(dot(billed, weight_h)):,.0f} host-hours"))
     for a in range(len(problem.relays)):
         lines += relay_lines(problem, solution, a)
     if problem.boot is not None:
@@ -62,7 +63,7 @@ def start_lines(problem: ProgramInput, solution: ProgramSolution, boot: BootTerm
         offer = terms.option.offer
         usd = starts_usd(solution.hosts[p], boot, offer.boot_s, offer.usd_per_hour) if offer.elastic else 0.0
         if usd > 0:
-            count = float(starts(solution.hosts[p], boot) @ boot.times)
+            count = float(dot(starts(solution.hosts[p], boot), boot.times))
             lines.append(CostLine(f"{terms.option.id} starts", "gpu", usd, f"{count:,.0f} starts"))
     return lines
 

@@ -13,6 +13,7 @@ from optimize.money.off_peak import off_peak_shares
 from optimize.money.units import HOUR_S, HOURS_PER_MONTH, MTOK
 from optimize.records import CostLine, Floats, ProgramInput, ProgramSolution, RelayTerms
 from sim.catalog.facts import Offer, Relay
+from sim.exact import dot
 
 OTHER = "other terms"  # what a line holds beyond quantity x price
 FLAT, HOST_HOUR, UNIT_HOUR, OFF_PEAK = "per month", "host-hour", "unit-hour", "off-peak"
@@ -67,7 +68,7 @@ def line_charges(problem: ProgramInput, solution: ProgramSolution, line: CostLin
     for p, terms in enumerate(problem.pools):
         offer = terms.option.offer
         hours = {
-            terms.option.id: float(solution.billed[p] @ problem.demand.weight_h),
+            terms.option.id: float(dot(solution.billed[p], problem.demand.weight_h)),
             f"{terms.option.id} starts": line.per_month_usd / offer.usd_per_hour if offer.usd_per_hour > 0 else 0.0,
         }
         if line.kind == "gpu" and line.name in hours:
@@ -92,7 +93,7 @@ def relay_charges(problem: ProgramInput, terms: RelayTerms, flow: Floats, factor
     """
     found = []
     for hour, share in by_hour_factor(terms, flow):
-        requests = share @ problem.demand.weight_h * HOUR_S
+        requests = dot(share, problem.demand.weight_h) * HOUR_S
         for kind, count in kinds_of(problem, terms, requests).items():
             if count > LEAST_MTOK * MTOK:
                 item = f"{kind} tokens" if hour == 1.0 else f"{OFF_PEAK} ({hour:g}) {kind} tokens"
@@ -116,12 +117,12 @@ def by_hour_factor(terms: RelayTerms, flow: Floats) -> list[tuple[float, Floats]
 def kinds_of(problem: ProgramInput, terms: RelayTerms, requests: Floats) -> dict[str, float]:
     """Tokens by kind of so many requests [classes] of a month."""
     if terms.meter is not None:
-        return {kind: float(requests @ tokens) for kind, tokens in terms.meter.items()}
-    cached = float(requests @ cached_tokens(problem, terms))
+        return {kind: float(dot(requests, tokens)) for kind, tokens in terms.meter.items()}
+    cached = float(dot(requests, cached_tokens(problem, terms)))
     inputs, outputs = terms.tokens(problem.demand)
-    written = 0.0 if terms.written is None else float(requests @ terms.written)
-    plain = float(requests @ inputs) - cached - written
-    return {"input": plain, "cached": cached, "written": written, "output": float(requests @ outputs)}
+    written = 0.0 if terms.written is None else float(dot(requests, terms.written))
+    plain = float(dot(requests, inputs)) - cached - written
+    return {"input": plain, "cached": cached, "written": written, "output": float(dot(requests, outputs))}
 
 
 def kind_of(item: str) -> str:

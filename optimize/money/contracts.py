@@ -6,6 +6,7 @@ import numpy as np
 
 from optimize.money.units import HOUR_S, HOURS_PER_MONTH
 from optimize.records import BootTerms, Floats, Ints, RelayTerms
+from sim.exact import dot
 
 
 def paid_request_usd(terms: RelayTerms, tier: int) -> Floats:
@@ -57,7 +58,7 @@ def starts_usd(hosts: Ints, boot: BootTerms, boot_s: float, usd_per_hour: float)
     >>> starts_usd(np.array([1, 3, 2]), BootTerms((2, 0, 1), np.full(3, 30.0)), 360.0, 2.0)
     12.0
     """
-    return float(starts(hosts, boot) @ boot.times) * boot_s / HOUR_S * usd_per_hour
+    return float(dot(starts(hosts, boot), boot.times)) * boot_s / HOUR_S * usd_per_hour
 
 
 def hosts_usd(billed: Ints | Floats, weight_h: Floats, usd_per_hour: float) -> float:
@@ -71,7 +72,7 @@ def hosts_usd(billed: Ints | Floats, weight_h: Floats, usd_per_hour: float) -> f
     >>> hosts_usd(np.array([2, 2]), np.array([365.0, 365.0]), 1.0) == 2 * 730.0
     True
     """
-    return float(np.asarray(billed, dtype=np.float64) @ weight_h) * usd_per_hour
+    return float(dot(np.asarray(billed, dtype=np.float64), weight_h)) * usd_per_hour
 
 
 def spot_hour_usd(usd_per_hour: float, availability: float, fallback_usd_per_hour: float) -> float:

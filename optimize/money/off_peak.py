@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from optimize.records import Floats, RelayTerms
 from sim.catalog.price_terms import OffPeak, span_h
+from sim.exact import dot
 from sim.scenario.scenario import ConstantTraffic, LogTraffic, SyntheticTraffic
 
 MINUTES = 1440
@@ -45,8 +46,8 @@ def off_peak_shares(terms: RelayTerms) -> Floats | None:
 
 def off_peak_part(terms: RelayTerms, flow: Floats, weight_h: Floats) -> float:
     """Share of the requests of a month, `flow` [classes, slices], that pays the off-peak price."""
-    share, total = off_peak_shares(terms), float((flow @ weight_h).sum())
-    return 0.0 if share is None or total <= 0 else float(((flow * share) @ weight_h).sum()) / total
+    share, total = off_peak_shares(terms), float(dot(flow, weight_h).sum())
+    return 0.0 if share is None or total <= 0 else float(dot(flow * share, weight_h).sum()) / total
 
 
 def off_peak_note(terms: RelayTerms, flow: Floats, weight_h: Floats, traffic: Traffic) -> str:

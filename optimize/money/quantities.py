@@ -11,6 +11,7 @@ from optimize.money import CLASSIFIER, hosts_usd
 from optimize.money.charges import OTHER, charges
 from optimize.records import Floats, Ints, PoolTerms
 from optimize.result import Plan
+from sim.exact import dot
 
 FOLLOWS = (" tokens", OTHER)  # charges of a relay that follow its tokens
 
@@ -61,7 +62,7 @@ class Scaling:
             offer = terms.option.offer
             gpu_usd += hosts_usd(billed, plan.demand.weight_h, offer.usd_per_hour) * gpu_price
             most.append(int(hosts.max(initial=0)))
-            paid.append(float(billed @ plan.demand.weight_h))
+            paid.append(float(dot(billed, plan.demand.weight_h)))
             by_offer[offer.id] = by_offer.get(offer.id, 0) + most[-1]
         for terms in plan.program.pools:
             stock = terms.option.offer.stock
@@ -102,7 +103,7 @@ def scaled_hosts(plan: Plan, p: int, factor: float) -> tuple[Ints, Ints]:
 
 def pool_work(terms: PoolTerms, flow: Floats) -> Floats:
     """[slices] replica-seconds per second that the flow occupies, at the most loaded level."""
-    loads = [np.where(np.isfinite(level.load), level.load, 0.0) @ flow for level in terms.levels]
+    loads = [dot(np.where(np.isfinite(level.load), level.load, 0.0), flow) for level in terms.levels]
     return np.asarray(np.max(loads, axis=0))
 
 
@@ -116,8 +117,8 @@ def needed(terms: PoolTerms, work: Floats) -> Ints:
 def load_share(plan: Plan, p: int) -> float:
     """Part of the paid capacity of pool `p` that works, over the month: utilisation in its second meaning, idle hours included."""
     terms, weight_h = plan.program.pools[p], plan.demand.weight_h
-    paid = float(plan.solution.billed[p] @ weight_h) * terms.option.replicas_per_host
-    work = float(pool_work(terms, plan.solution.pool_flow[p]) @ weight_h)
+    paid = float(dot(plan.solution.billed[p], weight_h)) * terms.option.replicas_per_host
+    work = float(dot(pool_work(terms, plan.solution.pool_flow[p]), weight_h))
     return min(1.0, work / paid) if paid > 0 else 0.0
 
 
@@ -125,15 +126,15 @@ def billed_share(plan: Plan, p: int) -> float:
     """Part of the hours of the month that is paid for, of the pool's largest host count: utilisation in its first meaning."""
     billed = plan.solution.billed[p]
     most = int(billed.max(initial=0))
-    return float(billed @ plan.demand.weight_h) / (most * float(plan.demand.weight_h.sum())) if most else 0.0
+    return float(dot(billed, plan.demand.weight_h)) / (most * float(plan.demand.weight_h.sum())) if most else 0.0
 
 
 def tokens_per_month(plan: Plan) -> tuple[float, float]:
     """(input, output) tokens of a month, of all classes."""
-    requests = plan.demand.mean_rps @ plan.demand.weight_h * 3600.0
-    return float(requests @ plan.demand.input_tokens), float(requests @ plan.demand.output_tokens)
+    requests = dot(plan.demand.mean_rps, plan.demand.weight_h) * 3600.0
+    return float(dot(requests, plan.demand.input_tokens)), float(dot(requests, plan.demand.output_tokens))
 
 
 def requests_of(plan: Plan) -> float:
     """Requests of a month, of all classes."""
-    return math.fsum((plan.demand.mean_rps @ plan.demand.weight_h * 3600.0).tolist())
+    return math.fsum((dot(plan.demand.mean_rps, plan.demand.weight_h) * 3600.0).tolist())

@@ -10,6 +10,7 @@ from optimize.money.units import HOUR_S, MTOK
 from optimize.records import Floats
 from sim.catalog.facts import Relay
 from sim.errors import InputError
+from sim.exact import dot
 
 
 def request_usd(
@@ -51,7 +52,7 @@ def requests_per_month(rate_rps: Floats, weight_h: Floats) -> float:
     >>> requests_per_month(np.array([1.0, 2.0]), np.array([100.0, 630.0]))
     4896000.0
     """
-    return float(np.asarray(rate_rps, dtype=np.float64) @ weight_h) * HOUR_S
+    return float(dot(np.asarray(rate_rps, dtype=np.float64), weight_h)) * HOUR_S
 
 
 def calls_usd(flow_rps: Floats, usd_per_request: Floats, weight_h: Floats) -> float:
@@ -67,8 +68,8 @@ def calls_usd(flow_rps: Floats, usd_per_request: Floats, weight_h: Floats) -> fl
     if usd_per_request.ndim == 2:
         usd_per_s = (np.where(used[:, None], usd_per_request, 0.0) * flow_rps).sum(axis=0)
     else:
-        usd_per_s = np.where(used, usd_per_request, 0.0) @ flow_rps
-    return round(float(usd_per_s @ weight_h) * HOUR_S, 9)
+        usd_per_s = dot(np.where(used, usd_per_request, 0.0), flow_rps)
+    return round(float(dot(usd_per_s, weight_h)) * HOUR_S, 9)
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from optimize.program.rows.accounts import accounts
 from optimize.program.rows.escalations import answered_shares
 from optimize.program.rows.model import Model
 from optimize.records import Floats, Ints, ProgramInput, ProgramSolution
+from sim.exact import dot
 
 NOTHING = 1e-9  # share of a class's hour below which a flow is rounding of the solver
 NO_HOST = 1e-6  # the same for a flow to a pool without hosts: what an integer that is off by the solver's tolerance lets through
@@ -102,7 +103,7 @@ def _share(value: float | None) -> float:
 
 def unserved_requests(problem: ProgramInput, parts: Parts) -> float:
     """Requests a month that go nowhere."""
-    return float(((parts.unserved * problem.demand.mean_rps) @ problem.demand.weight_h).sum()) * HOUR_S
+    return float(dot(parts.unserved * problem.demand.mean_rps, problem.demand.weight_h).sum()) * HOUR_S
 
 
 def spent_usd(problem: ProgramInput, routes: tuple[PoolRoute, ...], parts: Parts) -> float:

@@ -11,6 +11,7 @@ from optimize.money.amounts import amount_usd, load_usd, start_usd
 from optimize.money.contracts import cheapest_and_dearest
 from optimize.program.rows.escalations import miss_over, no_more_again
 from optimize.records import Ints, PoolOption, PoolTerms, ProgramInput
+from sim.exact import dot
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ def pool_route(problem: ProgramInput, p: int) -> PoolRoute | None:
     worst = np.zeros(len(demand))
     for level, classes in zip(terms.levels, served, strict=True):
         worst[list(classes)] = np.maximum(worst[list(classes)], level.load[list(classes)])
-    load = worst @ demand * largest_share(problem, option)
+    load = dot(worst, demand) * largest_share(problem, option)
     most = np.ceil((load + overhead) / per_host - 1e-9) + spare
     most = np.where(load > 0, most, 0)
     if stock is not None:

@@ -15,7 +15,7 @@ from optimize.search.rate_search import measure, search_settings
 from sim.engine.memory import kv_blocks
 from sim.scenario.scenario import RequestClass, Scenario
 
-SEMANTICS = 5  # raise when engine semantics, traffic or the search change what a measurement returns
+SEMANTICS = 6  # raise when engine semantics, traffic or the search change what a measurement returns
 
 
 def probe_key(scenario: Scenario, probe: Probe) -> str:

@@ -19,6 +19,7 @@ from optimize.search.capacity import measure_all
 from optimize.search.fresh_seeds import HOLD_OUT_SEEDS, MORE_SEEDS, relay_room
 from optimize.search.hour_evidence import HourEvidence
 from optimize.search.verify import hours_to_simulate, verify
+from sim.exact import dot
 from sim.plural import counted
 from sim.requests import Demand
 from sim.scenario.scenario import Scenario
@@ -234,7 +235,7 @@ def without_hosts(settled: Settled, p: int) -> ProgramSolution | None:
     """The solution with one host less of pool `p` in every hour in which only the safety margin asked for it; None without such an hour."""
     terms, solution = settled.problem.pools[p], settled.solution
     hosts = solution.hosts[p]
-    load = np.where(np.isfinite(terms.levels[0].load), terms.levels[0].load, 0.0) @ solution.pool_flow[p]
+    load = dot(np.where(np.isfinite(terms.levels[0].load), terms.levels[0].load, 0.0), solution.pool_flow[p])
     fewer = terms.slope * (hosts - 1) * terms.option.replicas_per_host - terms.intercept
     spare = (hosts >= 2) & (load <= fewer * 1.03) & (fewer > 0)
     if not spare.any():

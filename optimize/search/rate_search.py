@@ -13,6 +13,7 @@ from optimize.market.operating_point import OperatingPoint, Probe, pool_of
 from optimize.records import Floats, SloRow
 from optimize.search.fresh_seeds import HOLD_OUT_SEEDS, deviations
 from sim.engine.deployment import PS
+from sim.exact import exp, log
 from sim.fleet.simulate import probe as run_pool
 from sim.latency import attainment, class_metrics, quantile
 from sim.scenario.scenario import Scenario
@@ -96,7 +97,7 @@ def _trial(slos: Sequence[SloRow], samples: Sequence[Sequence[Floats]], requests
         by_seed[:, i] = [attainment(each, row.limit_s) if len(each) else 1.0 for each in values]
         attained[i] = attainment(pooled, row.limit_s)
         latency_s = min(max(quantile(pooled, row.quantile), 1e-6), 1e6)
-        strain = max(strain, math.log(latency_s / row.limit_s))
+        strain = max(strain, log(latency_s / row.limit_s))
     return Trial(attained, by_seed, strain, requests)
 
 
@@ -161,9 +162,9 @@ class RateSearch:
         if self.strain(high, seeds) < 0:  # more than any guess: not worth a search
             return high
         brentq(
-            lambda x: self.strain(low * math.exp(x) if x < math.log(high / low) else high, seeds),
+            lambda x: self.strain(low * exp(x) if x < log(high / low) else high, seeds),
             0.0,
-            math.log(high / low),
+            log(high / low),
             xtol=resolution,
         )
         held = [rate for (rate, n) in self.trials if n == len(seeds) and self.strain(rate, seeds) < 0]

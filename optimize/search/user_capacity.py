@@ -11,6 +11,7 @@ import numpy as np
 from optimize.program.solve import solve
 from optimize.records import Alternative, LoadLevel, PoolOption, PoolTerms, ProgramInput, SloRow
 from sim.catalog.facts import Offer
+from sim.exact import dot
 from sim.scenario.read.measured import read_measured_capacity
 from sim.scenario.scenario import Scenario
 
@@ -89,8 +90,8 @@ def answered(name: str, problems: Sequence[ProgramInput]) -> Alternative:
             return Alternative(name, "infeasible", None, "there is none")
         solution = solve(problem)
         cost += solution.cost_usd
-        lost += float((solution.unserved @ problem.demand.weight_h).sum())
-        asked += float((problem.demand.mean_rps @ problem.demand.weight_h).sum())
+        lost += float(dot(solution.unserved, problem.demand.weight_h).sum())
+        asked += float(dot(problem.demand.mean_rps, problem.demand.weight_h).sum())
     if lost > 0:
         return Alternative(name, "infeasible", None, f"{lost / asked:.1%} of requests unserved")
     return Alternative(name, "within_budget", cost)

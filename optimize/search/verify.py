@@ -15,6 +15,7 @@ from optimize.search.hour_cache import hour_key, known_hour, stored
 from optimize.search.hour_evidence import HourEvidence, attained, decided, gather, telling, worth_more
 from optimize.search.simulated_hour import Hour, HourSample, fleet_of, simulate_hour
 from sim.engine.deployment import StepCost
+from sim.exact import dot
 from sim.plural import counted
 from sim.scenario.scenario import Scenario
 
@@ -29,7 +30,7 @@ def hours_to_simulate(problem: ProgramInput, solution: ProgramSolution, limit: i
     tightest: list[tuple[float, int]] = []
     for p, terms in enumerate(problem.pools):
         load = np.where(np.isfinite(terms.levels[0].load), terms.levels[0].load, 0.0)
-        used = load @ solution.pool_flow[p]
+        used = dot(load, solution.pool_flow[p])
         capacity = terms.slope * solution.hosts[p] * terms.option.replicas_per_host - terms.intercept
         share = np.where(solution.hosts[p] > 0, used / np.maximum(capacity, 1e-9), 0.0)
         tightest += [(-round(float(share[t]), 6), int(t)) for t in np.argsort(-share, kind="stable")[:3] if share[t] > 0]

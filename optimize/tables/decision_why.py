@@ -13,6 +13,7 @@ from optimize.money.amounts import amount_usd, per_unit_usd
 from optimize.result import Attribution, NoPlan, Plan, TooLong
 from optimize.tables.bill_lines import Bill, bill_of, cents_of, split
 from optimize.tables.columns import Column, Table, Value
+from sim.exact import dot
 from sim.plural import counted
 
 CLASS_COST = (
@@ -86,7 +87,7 @@ def class_cost_table(plan: Plan, found: Attribution) -> Table:
     rows: list[tuple[Value, ...]] = []
     for c, name in enumerate(plan.program.class_names):
         total = float(requests[c].sum())
-        known = np.nan_to_num(marginal[c]) @ requests[c] / total if total > 0 else math.nan
+        known = dot(np.nan_to_num(marginal[c]), requests[c]) / total if total > 0 else math.nan
         rows.append((name, ALL, int(cents[c].sum()) / 100, total, _finite(float(known))))
         if len(demand.slices) > 1:
             rows += [

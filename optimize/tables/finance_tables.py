@@ -22,6 +22,7 @@ from optimize.result import Plan
 from optimize.tables import finance_columns
 from optimize.tables.bill_lines import Bill, bill_of, cents_of, split
 from optimize.tables.columns import Table, Value
+from sim.exact import dot
 from sim.scenario.scenario import SyntheticTraffic
 
 Rows = tuple[tuple[Value, ...], ...]
@@ -233,6 +234,6 @@ def requests_by_line(money: Money) -> dict[str, float]:
     """Requests of a month by the line of the bill that serves them."""
     plan = money.plan
     month_s = plan.demand.weight_h * 3600.0
-    served = {t.option.id: float((plan.solution.pool_flow[p] @ month_s).sum()) for p, t in enumerate(plan.program.pools)}
-    served |= {t.relay.id: float((plan.solution.relay_flow[a] @ month_s).sum()) for a, t in enumerate(plan.program.relays)}
+    served = {t.option.id: float(dot(plan.solution.pool_flow[p], month_s).sum()) for p, t in enumerate(plan.program.pools)}
+    served |= {t.relay.id: float(dot(plan.solution.relay_flow[a], month_s).sum()) for a, t in enumerate(plan.program.relays)}
     return served

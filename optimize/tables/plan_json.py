@@ -17,6 +17,7 @@ from optimize.tables.finance_tables import Money
 from optimize.tables.quality_table import quality_json
 from optimize.tables.tables import UNSERVED, flow_table, relay_table, used_pools, used_relays
 from optimize.tables.uncertainty_table import uncertainty_json
+from sim.exact import dot
 
 SCHEMA = "servemix.plan/1"
 NEVER_S = 1e9  # stands for infinity, which JSON lacks: the request was rejected, failed, or never ended
@@ -200,7 +201,7 @@ def _classes(plan: Plan) -> list[Json]:
         rows.append(
             {
                 "name": name,
-                "requests_per_month": round(float(plan.demand.mean_rps[c] @ plan.demand.weight_h) * HOUR_S),
+                "requests_per_month": round(float(dot(plan.demand.mean_rps[c], plan.demand.weight_h)) * HOUR_S),
                 "served_by": served,
                 "unserved_share": unserved,
                 "promises": [

@@ -14,6 +14,7 @@ from optimize.result import Plan
 from optimize.tables import columns
 from optimize.tables.bill_lines import Bill, bill_of, cents_of
 from optimize.tables.columns import Table, Value
+from sim.exact import dot
 
 UNSERVED = "(unserved)"
 LEAST_SHARE = 1e-9  # flows below this part of a class are solver dust
@@ -67,7 +68,7 @@ def fleet_table(plan: Plan, bill: Bill) -> Table:
                 option.offer.term,
                 int(replicas.min()),
                 int(replicas.max()),
-                float(plan.solution.billed[p] @ plan.demand.weight_h),
+                float(dot(plan.solution.billed[p], plan.demand.weight_h)),
                 bill.pools[p] / 100,
             )
         )
@@ -95,7 +96,7 @@ def relay_table(plan: Plan, bill: Bill) -> Table:
     demand = plan.demand
     for a in used_relays(plan):
         terms, flow = plan.program.relays[a], plan.solution.relay_flow[a]
-        requests = flow @ demand.weight_h * HOUR_S
+        requests = dot(flow, demand.weight_h) * HOUR_S
         minute = demand.peak_factor * 60
         inputs, outputs = terms.tokens(demand)
         rows.append(
@@ -103,11 +104,11 @@ def relay_table(plan: Plan, bill: Bill) -> Table:
                 terms.relay.id,
                 terms.relay.model,
                 float(requests.sum()),
-                float(requests @ inputs),
-                float(requests @ cached_tokens(plan.program, terms)),
-                float(requests @ outputs),
+                float(dot(requests, inputs)),
+                float(dot(requests, cached_tokens(plan.program, terms))),
+                float(dot(requests, outputs)),
                 float(flow.sum(axis=0).max() * minute),
-                float((np.nan_to_num(terms.tokens_per_request) @ flow).max() * minute),
+                float(dot(np.nan_to_num(terms.tokens_per_request), flow).max() * minute),
                 bill.relays[a] / 100,
             )
         )
@@ -120,11 +121,11 @@ def flow_table(plan: Plan) -> Table:
     rows: list[tuple[Value, ...]] = []
     month_s = plan.demand.weight_h * HOUR_S
     for c, name in enumerate(plan.program.class_names):
-        total = float(plan.demand.mean_rps[c] @ month_s)
+        total = float(dot(plan.demand.mean_rps[c], month_s))
         to = {plan.program.pools[p].option.id: plan.solution.pool_flow[p, c] * own[p, c] for p in used_pools(plan)}
         to |= {plan.program.relays[a].relay.id: plan.solution.relay_flow[a, c] * remote[a, c] for a in used_relays(plan)}
         to[UNSERVED] = plan.solution.unserved[c]
-        sent = sorted(((float(flow @ month_s), target) for target, flow in to.items()), key=lambda x: (-x[0], x[1]))
+        sent = sorted(((float(dot(flow, month_s)), target) for target, flow in to.items()), key=lambda x: (-x[0], x[1]))
         rows += [(name, target, requests, requests / total) for requests, target in sent if requests > LEAST_SHARE * total]
     return Table("flows", "Who serves what", columns.FLOWS, tuple(rows))
 

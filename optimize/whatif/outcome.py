@@ -15,6 +15,7 @@ from optimize.tables.bill_lines import Bill, bill_of, cents_of
 from optimize.tables.columns import Column, Table, Value
 from optimize.tables.tables import used_pools, used_relays
 from optimize.whatif.study import Axis, Outcome, Point
+from sim.exact import dot
 
 Row = dict[str, Any]
 
@@ -31,7 +32,7 @@ def row_of(plan: Plan) -> Row:
         "gpu_per_month": parts["gpu"] / 100,
         "relay_per_month": parts["relay"] / 100,
         "budget": plan.scenario.budget.per_month,
-        "requests_per_month": rounded(float(plan.demand.mean_rps.sum(axis=0) @ plan.demand.weight_h) * 3600),
+        "requests_per_month": rounded(float(dot(plan.demand.mean_rps.sum(axis=0), plan.demand.weight_h)) * 3600),
         "relay_share": relayed,
         "own_share": own,
         "unserved_share": unserved,
@@ -56,8 +57,8 @@ def no_row(status: str, note: str) -> Row:
 def shares(plan: Plan) -> tuple[float, float, float]:
     """Parts of the requests of a month on own GPUs, at relays, and unserved."""
     weight_h = plan.demand.weight_h
-    parts = [float(flow.sum(axis=(0, 1)) @ weight_h) for flow in (plan.solution.pool_flow, plan.solution.relay_flow)]
-    left = float(plan.solution.unserved.sum(axis=0) @ weight_h)
+    parts = [float(dot(flow.sum(axis=(0, 1)), weight_h)) for flow in (plan.solution.pool_flow, plan.solution.relay_flow)]
+    left = float(dot(plan.solution.unserved.sum(axis=0), weight_h))
     total = max(sum(parts) + left, 1e-300)
     own, relayed, unserved = (round(part / total, 6) for part in (*parts, left))
     return own, relayed, unserved

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from sim.catalog.facts import Gpu, Model
 from sim.engine.deployment import Deployment
 from sim.engine.memory import embedding_parameters, kv_bytes_per_token_and_gpu
+from sim.exact import power
 
 Floats = npt.NDArray[np.float64]
 Number = float | Floats
@@ -130,7 +131,7 @@ def parameters_read(s: Shape, tokens: Number) -> Number:
     With uniform routing T tokens touch E (1 - (1 - k/E)^T) of E experts.
     """
     missed = np.maximum(1.0 - np.asarray(s.experts_per_token, dtype=np.float64) / s.experts, 0.0)
-    touched: Floats = s.experts * (1.0 - missed**tokens)
+    touched: Floats = s.experts * (1.0 - power(missed, tokens))
     return s.shared + touched * s.expert
 
 
@@ -142,7 +143,8 @@ def linear_seconds(s: Shape, c: Coefficients, tokens: Number) -> Number:
     read = parameters_read(s, tokens) * s.weight_bytes + 2.0 * s.head
     traffic = read / (s.bandwidth * c["bandwidth_efficiency"] * np.where(mixture, c["expert_bandwidth"], 1.0) * s.gpus)
     p = c["overlap_p"]
-    return (compute**p + traffic**p) ** (1.0 / p)
+    joined: Number = power(power(compute, p) + power(traffic, p), 1.0 / p)
+    return joined
 
 
 def allreduce_seconds(s: Shape, c: Coefficients, tokens: Number) -> Number:

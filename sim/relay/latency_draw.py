@@ -11,9 +11,11 @@ import numpy.typing as npt
 from sim.catalog.facts import Relay
 from sim.catalog.relay_records import RetryPolicy
 from sim.engine.deployment import PS
+from sim.exact import exp
 from sim.relay.law import draw
 from sim.relay.outages import outage_share
 from sim.scenario.scenario import Slo
+from sim.streams import standard_normals
 
 Floats = npt.NDArray[np.float64]
 BLOCK = 4096  # random numbers drawn at once: one numpy call per request would cost more than the request
@@ -31,8 +33,8 @@ def unthrottled_latency(relay: Relay, output_tokens: npt.NDArray[np.integer], rn
     if relay.latency is not None:
         ttft_s, tpot_s = draw(relay.latency.ttft, rng, size), draw(relay.latency.tpot, rng, size)
     else:
-        ttft_s = relay.ttft_p50_s * np.exp(relay.ttft_sigma * rng.standard_normal(size))
-        tpot_s = np.exp(relay.tokens_sigma * rng.standard_normal(size)) / relay.tokens_per_s
+        ttft_s = relay.ttft_p50_s * exp(relay.ttft_sigma * standard_normals(rng, size))
+        tpot_s = exp(relay.tokens_sigma * standard_normals(rng, size)) / relay.tokens_per_s
     e2e_s = ttft_s + (output_tokens - 1) * tpot_s
     return ttft_s, np.where(output_tokens > 1, tpot_s, 0.0), e2e_s
 

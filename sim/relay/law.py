@@ -6,6 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from sim.catalog.relay_records import Law, LoadPoint
+from sim.exact import exp, log, power
+from sim.streams import FINE
 
 Floats = npt.NDArray[np.float64]
 
@@ -22,26 +24,31 @@ def law_quantiles(law: Law, probability: Floats) -> Floats:
     """
     if law.family == "empirical":
         quantiles, seconds = np.array(law.points, float).T
-        logs: Floats = np.interp(probability, quantiles, np.log(seconds))
-        seconds_at: Floats = np.exp(logs)
+        logs: Floats = np.interp(probability, quantiles, log(seconds))
+        seconds_at: Floats = exp(logs)
         return seconds_at
     if law.family == "loglogistic":
         median, scale = law.parameters
-        return np.asarray(median * (probability / (1.0 - probability)) ** scale)
-    from scipy.special import ndtri  # late: not every run draws from a law
-
+        return np.asarray(median * power(probability / (1.0 - probability), scale))
     if law.family == "shifted_lognormal":
         shift, median, sigma = law.parameters
-        return np.asarray(shift + median * np.exp(sigma * ndtri(probability)))
+        return np.asarray(shift + median * exp(sigma * _normal_score(probability)))
     median, sigma = law.parameters[:2]
-    body = median * np.exp(sigma * ndtri(probability))
+    body = median * exp(sigma * _normal_score(probability))
     if law.family == "lognormal":
         return np.asarray(body)
     q, alpha = law.parameters[2:]
-    start = median * np.exp(sigma * ndtri(q))
-    tail = start * ((1.0 - q) / (1.0 - np.maximum(probability, q))) ** (1.0 / alpha)
+    start = median * exp(sigma * _normal_score(np.asarray(q)))
+    tail = start * power((1.0 - q) / (1.0 - np.maximum(probability, q)), 1.0 / alpha)
     spliced: Floats = np.where(probability > q, tail, body)
     return spliced
+
+
+def _normal_score(probability: Floats) -> Floats:
+    """Standard normal quantiles, rounded to where the C library of every CPU agrees."""
+    from scipy.special import ndtri  # late: not every run draws from a law
+
+    return np.asarray(np.rint(ndtri(probability) * FINE) / FINE)
 
 
 def draw(law: Law, rng: np.random.Generator, size: int) -> Floats:

@@ -6,6 +6,7 @@ import numpy as np
 
 from sim.catalog.relay_records import Outages
 from sim.engine.deployment import PS
+from sim.streams import standard_exponentials
 
 NEVER = 2**62
 
@@ -30,7 +31,8 @@ class OutageClock:
         if self._outages.every_h is None:
             self.begin_ps = self.end_ps = NEVER
             return
-        up_s, down_s = (self._rng.exponential(mean) for mean in (self._outages.every_h * 3600.0, self._outages.minutes * 60.0))
+        up, down = standard_exponentials(self._rng, 2).tolist()
+        up_s, down_s = up * self._outages.every_h * 3600.0, down * self._outages.minutes * 60.0
         self.begin_ps = after_ps + round(up_s * PS)
         self.end_ps = self.begin_ps + round(down_s * PS)
 

@@ -10,8 +10,9 @@ from statistics import NormalDist
 from sim.scenario.scenario import Tokens
 
 NORMAL = NormalDist()
+DIGITS = 6  # of a token count: the last bit of a power depends on the CPU
 # 65 points, equally spaced in standard deviations from -4 to 4, so that tails are as well resolved as the middle
-GRID = tuple(NORMAL.cdf(step / 8) for step in range(-32, 33))
+GRID = tuple(round(NORMAL.cdf(step / 8), 12) for step in range(-32, 33))
 
 
 def from_points(points: Sequence[tuple[float, float]]) -> Tokens:
@@ -126,7 +127,7 @@ def _bent(pieces: list[Piece], bend: float) -> Tokens:
         straight = x0 * (x1 / x0) ** ((z - z0) / (z1 - z0))
         part = (straight - x0) / (x1 - x0) if x1 > x0 else 0.0
         tokens.append(x0 + (x1 - x0) * min(max(part, 0.0), 1.0) ** bend)
-    tokens = list(accumulate(tokens, max))  # rounding in the last digit must not make the law fall
+    tokens = [round(x, DIGITS) for x in accumulate(tokens, max)]  # rounding in the last digit must not make the law fall
     quantiles = [round(NORMAL.cdf(z), 12) for z in scores]
     quantiles[0], quantiles[-1] = 0.0, 1.0
     return Tokens(tuple(quantiles), tuple(tokens), _mean(quantiles, tokens))
@@ -138,7 +139,7 @@ def _on_grid(inverse: Callable[[float], float], mean: float) -> Tokens:
     quantiles = (0.0, *GRID, 1.0)
     tokens = (body[0], *body, body[-1])
     scale = max(0.9, min(1.1, mean / _mean(quantiles, tokens)))
-    scaled = tuple(max(1.0, scale * x) for x in tokens)
+    scaled = tuple(round(max(1.0, scale * x), DIGITS) for x in tokens)
     return Tokens(quantiles, scaled, _mean(quantiles, scaled))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
@@ -9,7 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from sim.errors import InputError
+from sim.exact import exp, log
 from sim.requests import Requests
+from sim.streams import standard_exponentials, standard_normals
 
 PS_PER_S = 1e12
 MINUTE_S = 60.0
@@ -49,8 +52,8 @@ def minute_edges(*spans_s: float) -> Floats:
 
 def minute_noise(rng: np.random.Generator, minutes: int, cv: float) -> Floats:
     """Factors on the rate of each minute: independent, log-normal, mean 1, coefficient of variation `cv`."""
-    sigma = float(np.sqrt(np.log1p(cv * cv)))
-    return np.exp(sigma * rng.standard_normal(minutes) - sigma * sigma / 2)
+    sigma = math.sqrt(log(1.0 + cv * cv))
+    return np.asarray(exp(sigma * standard_normals(rng, minutes) - sigma * sigma / 2))
 
 
 def check_size(requests: float) -> None:
@@ -74,9 +77,9 @@ def poisson_times(rng: np.random.Generator, edges_s: Floats, rates_rps: Floats) 
     if total <= 0.0:
         return np.empty(0)
     check_size(total)
-    unit = np.cumsum(rng.standard_exponential(int(total + 6.0 * np.sqrt(total) + 20.0)))
+    unit = np.cumsum(standard_exponentials(rng, int(total + 6.0 * np.sqrt(total) + 20.0)))
     while unit[-1] < total:
-        more = np.cumsum(rng.standard_exponential(1000)) + unit[-1]
+        more = np.cumsum(standard_exponentials(rng, 1000)) + unit[-1]
         unit = np.concatenate([unit, more])
     unit = unit[: np.searchsorted(unit, total, side="left")]
     return np.interp(unit, cumulative, edges_s)

@@ -8,8 +8,9 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
+from sim.exact import exp
 from sim.scenario.scenario import Conversation, Scenario, SyntheticTraffic, Tokens
-from sim.streams import stream
+from sim.streams import standard_exponentials, standard_normals, stream
 from sim.traffic.arrivals import Part, check_size
 from sim.traffic.lengths import turn_table, turns_mean
 
@@ -63,7 +64,7 @@ def _talks(conversation: Conversation, output: Tokens, mean_turns: float, users:
     talk = np.repeat(np.arange(count), length)
     begin = np.cumsum(length) - length
     row = np.arange(len(talk)) - begin[talk] + first[pick][talk]
-    think = users.think_median_s * np.exp(users.think_sigma * thinking.standard_normal(len(talk)))
+    think = users.think_median_s * exp(users.think_sigma * standard_normals(thinking, len(talk)))
     pause = TTFT_S + TPOT_S * table.output_tokens[row] + think
     before = np.cumsum(pause) - pause
     return _Talks(talk, row, before - before[begin[talk]])
@@ -130,5 +131,5 @@ def conversation_part(
 def _poisson(rng: np.random.Generator, span_s: float, rate: float) -> Floats:
     """Ascending times of a Poisson process in [0, span_s); at another rate the same points, closer together."""
     expected = span_s * rate
-    unit = np.cumsum(rng.standard_exponential(int(expected + 8.0 * np.sqrt(expected) + 30.0)))
+    unit = np.cumsum(standard_exponentials(rng, int(expected + 8.0 * np.sqrt(expected) + 30.0)))
     return unit[unit < expected] / rate

@@ -20,6 +20,7 @@ from optimize.search.loop import Market, Restriction, Settled, Tell, settle
 from optimize.search.routing import with_escalations
 from sim.catalog.facts import Offer
 from sim.errors import InputError
+from sim.exact import dot
 from sim.scenario.scenario import Commitment, Future, Scenario
 from sim.traffic import demand as demand_of
 
@@ -43,16 +44,16 @@ class Month:
     def served_share(self) -> float:
         """Share of the requests of the month that are served inside their promises, as planned."""
         demand = self.problem.demand
-        lost = float((self.solution.unserved @ demand.weight_h).sum())
-        return 1.0 - lost / max(float((demand.mean_rps @ demand.weight_h).sum()), 1e-12)
+        lost = float(dot(self.solution.unserved, demand.weight_h).sum())
+        return 1.0 - lost / max(float(dot(demand.mean_rps, demand.weight_h).sum()), 1e-12)
 
     def used(self) -> tuple[tuple[str, float], ...]:
         """(pool or relay, share of all requests), largest first."""
         weight_h = self.problem.demand.weight_h
-        total = float((self.problem.demand.mean_rps @ weight_h).sum())
+        total = float(dot(self.problem.demand.mean_rps, weight_h).sum())
         names = [terms.option.id for terms in self.problem.pools] + [terms.relay.id for terms in self.problem.relays]
         flows = [*self.solution.pool_flow, *self.solution.relay_flow]
-        shares = [(name, float((flow @ weight_h).sum()) / total) for name, flow in zip(names, flows, strict=True)]
+        shares = [(name, float(dot(flow, weight_h).sum()) / total) for name, flow in zip(names, flows, strict=True)]
         return tuple(sorted(((name, share) for name, share in shares if share > 1e-6), key=lambda x: (-x[1], x[0])))
 
 

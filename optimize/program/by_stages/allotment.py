@@ -47,7 +47,7 @@ def by_allotments(task: Task, penalty: float) -> Parts | None:
         spent = task.spent_usd(parts)
         if spent <= task.budget_usd:
             return fill(task, penalty, parts)
-        share *= (task.budget_usd / spent) ** 2
+        share *= (task.budget_usd / spent) * (task.budget_usd / spent)
     return None
 
 

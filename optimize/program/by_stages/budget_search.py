@@ -18,6 +18,8 @@ from optimize.program.by_stages.recombine import Menu, beside_month, cheapest, m
 from optimize.program.by_stages.stages import Found, in_two_stages, payments_bind, shared_bound, stage_one, start_of
 from optimize.program.routes import PoolRoute
 from optimize.records import Ints, ProgramInput
+from sim.exact import dot
+from sim.exact import power as raised
 
 KEEN = 1.5  # price of a request left out, relative to what one more costs everywhere, where as much as possible is to be served
 MARGINAL = 2.0  # first guess at the price of a request left out, over the mean cost of one that is served
@@ -92,7 +94,7 @@ def within_budget(
 
 def requests(problem: ProgramInput) -> float:
     """Requests a month."""
-    return float((problem.demand.mean_rps @ problem.demand.weight_h).sum()) * HOUR_S
+    return float(dot(problem.demand.mean_rps, problem.demand.weight_h).sum()) * HOUR_S
 
 
 def task_of(problem: ProgramInput, routes: tuple[PoolRoute, ...], month: Month, effort: Effort, budget_usd: float, worth: float) -> Task:
@@ -161,13 +163,13 @@ def by_worth(task: Task, weak: float, most: float, known: Sequence[Parts]) -> Tr
                 break
             worth = math.sqrt(low * high)
         else:
-            worth, power = min(most, worth * LESS ** (power if low == 0 else -power)), 2 * power
+            worth, power = min(most, worth * raised(LESS, power if low == 0 else -power)), 2 * power
     return Tries(tuple(found), safe, low, min(high, most))
 
 
 def halved(task: Task, tries: Tries, menu: Menu) -> tuple[Ints | None, float]:
     """(the best choice from `menu` that keeps the budget, the price on a request left out at which the next would not)."""
-    low, high = tries.low * LESS**4, tries.high / LESS
+    low, high = tries.low * raised(LESS, 4), tries.high / LESS
     poor = None
     for worth in (low, *[0.0] * HALVINGS) if low > 0 else ():
         worth = worth or math.sqrt(low * high)

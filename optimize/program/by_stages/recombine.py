@@ -15,6 +15,7 @@ from optimize.program.by_stages.hour_programs import in_order
 from optimize.program.by_stages.month import Month
 from optimize.program.routes import PoolRoute
 from optimize.records import Floats, Ints, ProgramInput
+from sim.exact import dot
 
 Ring = list[tuple[int, int | None]]
 
@@ -79,7 +80,7 @@ def beside_month(problem: ProgramInput, routes: tuple[PoolRoute, ...], month: Mo
             fits &= ~other.calls[a].any(axis=0)
         elif terms.units is not None:
             load = np.where(terms.eligible, terms.units.load, 0.0)
-            fits &= load @ (other.calls[a] * problem.demand.mean_rps) * problem.demand.peak_factor <= month.units.get(a, 0) + 1e-9
+            fits &= dot(load, other.calls[a] * problem.demand.mean_rps) * problem.demand.peak_factor <= month.units.get(a, 0) + 1e-9
     answer = given.copy()
     for mine, theirs in zip(answer.hourly(), other.hourly(), strict=True):
         mine[..., fits] = theirs[..., fits]
@@ -118,7 +119,7 @@ def _starts_usd(problem: ProgramInput, routes: tuple[PoolRoute, ...], found: Seq
     answer = np.zeros((hosts.shape[2], len(found), len(found)))
     for t, before in enumerate(boot.previous):
         more = np.maximum(hosts[None, :, :, t] - hosts[:, None, :, before], 0.0)
-        answer[t] = more @ price * float(boot.times[t])
+        answer[t] = dot(more, price) * float(boot.times[t])
     return answer
 
 
@@ -142,7 +143,7 @@ def hours_usd(problem: ProgramInput, routes: tuple[PoolRoute, ...], parts: Parts
     price = np.zeros(len(problem.pools))
     for route in routes:
         price[route.index] = route.usd_per_hour if route.elastic else 0.0
-    usd: Floats = price @ parts.hosts * weight_h
+    usd: Floats = dot(price, parts.hosts) * weight_h
     for a, terms in enumerate(problem.relays):
         calls = parts.calls[a] * demand * HOUR_S * weight_h
         each = np.stack([slice_usd(terms, t) for t in range(len(weight_h))], axis=1)

@@ -17,6 +17,7 @@ from optimize.program.rows.build import build
 from optimize.program.rows.model import Model, View
 from optimize.program.solver import Outcome, run
 from optimize.records import ProgramInput
+from sim.exact import dot
 
 
 @dataclass(frozen=True)
@@ -154,5 +155,5 @@ def shared_bound(problem: ProgramInput, routes: tuple[PoolRoute, ...], prices: M
         _, bound, _ = solve_hour(problem, routes, prices.view(t, penalty), penalty, effort, parts)
         total.append(bound)
     weight_h = problem.demand.weight_h
-    wished = {p: float(parts.hosts[p] @ weight_h / weight_h.sum()) for p in prices.base_usd}
+    wished = {p: float(dot(parts.hosts[p], weight_h) / weight_h.sum()) for p in prices.base_usd}
     return Shared(math.fsum(total), parts, wished)

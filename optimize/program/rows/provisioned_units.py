@@ -10,6 +10,7 @@ import pulp
 from optimize.money.amounts import month_usd
 from optimize.program.rows.model import Model, Pair, add_variable
 from optimize.records import ProgramInput
+from sim.exact import dot
 
 
 def most_units(problem: ProgramInput, a: int) -> int:
@@ -17,7 +18,7 @@ def most_units(problem: ProgramInput, a: int) -> int:
     terms, demand = problem.relays[a], problem.demand
     if terms.units is None:
         return 0
-    load = np.where(terms.eligible, terms.units.load, 0.0) @ demand.mean_rps * demand.peak_factor
+    load = dot(np.where(terms.eligible, terms.units.load, 0.0), demand.mean_rps) * demand.peak_factor
     need = max(math.ceil(float(load.max()) - 1e-9), terms.units.least)
     most = need if terms.units.most is None else min(need, terms.units.most)
     return most if most >= terms.units.least else 0

@@ -21,6 +21,7 @@ from optimize.tables.bill_lines import Bill, bill_of, cents_of
 from optimize.tables.finance_tables import Money
 from optimize.tables.phrases import STATUS_WORDS, bounds, count, duration, headline, percent, pool_label, promise, seeds_used, told_flips
 from optimize.tables.quality_table import quality_lines
+from sim.exact import dot
 
 WIDTH = 110
 BAR = 10
@@ -168,7 +169,7 @@ def _flows(console: Console, plan: Plan) -> None:
     listing = table("class", "requests a month", "tokens in / out", "served by", "share", right=(1, 2, 4))
     flows, demand = tables.flow_table(plan).rows, plan.demand
     for c, name in enumerate(plan.program.class_names):
-        total = float(demand.mean_rps[c] @ demand.weight_h) * 3600
+        total = float(dot(demand.mean_rps[c], demand.weight_h)) * 3600
         first = (name, count(total), f"{demand.input_tokens[c]:,.0f} / {demand.output_tokens[c]:,.0f}")
         for k, (_, target, _, share) in enumerate(row for row in flows if row[0] == name):
             style = "red" if target == tables.UNSERVED else ""

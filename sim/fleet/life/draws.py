@@ -8,7 +8,7 @@ import numpy as np
 
 from sim.engine.deployment import PS
 from sim.fleet.life.life_terms import Change
-from sim.streams import stream
+from sim.streams import standard_exponentials, stream
 
 HOUR_PS = 3600 * PS
 
@@ -41,6 +41,6 @@ def drawn_losses(
     changes = []
     for host in range(hosts):
         rng, at_ps = stream(seed, "fleet life", kind, pool, host), 0.0
-        while (at_ps := at_ps + rng.exponential(mean_hours) * HOUR_PS) < span_ps:
+        while (at_ps := at_ps + mean_hours * float(standard_exponentials(rng, 1)[0]) * HOUR_PS) < span_ps:
             changes.append(Change(int(at_ps), pool, kind, replicas_per_host, host * replicas_per_host))
     return tuple(changes[k] for k in np.argsort([change.at_ps for change in changes], kind="stable"))

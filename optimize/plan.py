@@ -32,7 +32,7 @@ from optimize.program.solve import solve
 from optimize.records import Dropped, PoolOption
 from optimize.result import Plan
 from optimize.search.cache import CapacityStore, default_folder
-from optimize.search.fresh_seeds import HOLD_OUT_SEEDS
+from optimize.search.fresh_seeds import HOLD_OUT_SEEDS, seeds_of
 from optimize.search.hour_evidence import HourEvidence
 from optimize.search.loop import Market, Restriction, Settled, Tell, prove, settle, slim_down
 from optimize.search.routing import routing_notes, saves, settle_routed, with_escalations
@@ -157,7 +157,7 @@ def assemble(
         solution=solution,
         status=status,
         lines=lines,
-        verification=verification(evidence, HOLD_OUT_SEEDS) if evidence else None,
+        verification=verification(evidence, seeds_of(scenario.seed, HOLD_OUT_SEEDS)) if evidence else None,
         fluid_bound_usd=fluid_bound(market),
         alternatives=around.alternatives if around else (),
         flips=around.flips if around else (),

@@ -22,12 +22,14 @@ def optimize(
     settings: Settings = None,
     jobs: Jobs = 2,
     safety: Annotated[float | None, typer.Option("--safety", min=0, max=0.9, help="Capacity kept back; else policy.safety.")] = None,
+    seeds: Annotated[int, typer.Option("--seeds", min=1, max=100, help="Independent replications, each under a seed of its own.")] = 1,
     explain: Annotated[Explain, typer.Option("--explain", help="full: alternatives simulated, every promise relaxed (minutes).")] = "brief",
 ) -> None:
     """Find the cheapest plan that keeps every promise inside the budget, and prove it by simulation.
 
     Exit code 0: plan met; 2: bad input; 3: no plan inside SLO and budget; 4: the best plan still misses in simulation.
     """
+    from optimize.audit.replications import replications, spread, spread_words
     from optimize.plan import optimize as find_plan
     from optimize.report.terminal.render_plan import render
     from optimize.report.write import write_results
@@ -40,10 +42,11 @@ def optimize(
     if out is not None:
         check_folder(out)
     plan = find_plan(loaded, jobs=jobs, tell=tell, full=explain == "full")
+    found = list(replications(loaded, plan, seeds, lambda other: find_plan(other, jobs=jobs, tell=tell, only_plan=True)))
     if as_json:
-        emit_json(plan_json(plan))
+        emit_json(plan_json(plan) | ({"replications": spread(found)} if seeds > 1 else {}))
     else:
-        print(render(plan), end="")
+        print(render(plan) + (spread_words(found, loaded.budget.currency) if seeds > 1 else ""), end="")
     if out is not None:
         tell(f"results in {write_results(plan, out, explain)}")
     raise typer.Exit(EXIT_CODES[plan.status])

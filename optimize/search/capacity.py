@@ -30,6 +30,7 @@ def probe_key(scenario: Scenario, probe: Probe) -> str:
         "classes": [[share, class_content(scenario.request_classes[c])] for c, share in enumerate(probe.mix) if share > 0],
         "traffic": traffic_content(scenario),
         "slos": [asdict(row) for row in probe.slos if probe.mix[row.class_index] > 0],
+        "seed": scenario.seed,
         "replicas": probe.replicas,
         "search": [probe.first_guess_rps, probe.safety, probe.rough, probe.hours, *search_settings()],
         "network": scenario.policy.network_s,

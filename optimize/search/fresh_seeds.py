@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 import numpy as np
 from scipy.special import stdtrit
@@ -14,6 +15,16 @@ MORE_SEEDS = tuple(range(9011, 9031))  # for hours that those leave open, or who
 RISK = 0.05  # of a fresh week: that any hour misses a promise
 HOUR_RISK = 0.01  # of a fresh hour, however few hours stand for the week: each of them comes hundreds of times a month
 FEW_MISSES = 10  # allowed in an hour: with fewer, chance decides whether a promise was kept in it
+STRIDE = 100_000  # between the seeds of two replications: more than search, proof and benchmarks use together
+
+
+def seeds_of(replication: int, seeds: Iterable[int]) -> tuple[int, ...]:
+    """`seeds` for a scenario of seed `replication`: those named in the code for seed 1, and others for every other.
+
+    >>> seeds_of(1, (101, 102)), seeds_of(3, (101, 102))
+    ((101, 102), (200101, 200102))
+    """
+    return tuple(seed + STRIDE * ((replication - 1) % 2**31) for seed in seeds)
 
 
 def fresh_seed_bound(attainment: Floats, hours_of_week: int) -> Floats:

@@ -11,7 +11,7 @@ import numpy as np
 from optimize.market.engine_settings import priorities_of, router_of
 from optimize.market.operating_point import OperatingPoint, Probe, pool_of
 from optimize.records import Floats, SloRow
-from optimize.search.fresh_seeds import HOLD_OUT_SEEDS, deviations
+from optimize.search.fresh_seeds import HOLD_OUT_SEEDS, deviations, seeds_of
 from sim.engine.deployment import PS
 from sim.exact import exp, log
 from sim.fleet.simulate import probe as run_pool
@@ -60,6 +60,7 @@ def warmup_s(probe: Probe) -> float:
 
 def try_rate(scenario: Scenario, probe: Probe, rate_rps: float, seeds: Sequence[int], hours: float = 1.0, jobs: int = 1) -> Trial:
     """What `probe` attains at a total rate of `rate_rps` on the seeds given, watched for `hours` times its window."""
+    seeds = seeds_of(scenario.seed, seeds)
     if jobs > 1 and len(seeds) > 1:
         from joblib import Parallel, delayed
 

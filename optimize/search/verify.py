@@ -10,7 +10,7 @@ import numpy as np
 
 from optimize.records import ProgramInput, ProgramSolution, SloRow, SloVerdict, Verification
 from optimize.search.cache import CapacityStore
-from optimize.search.fresh_seeds import fresh_seed_bound
+from optimize.search.fresh_seeds import fresh_seed_bound, seeds_of
 from optimize.search.hour_cache import hour_key, known_hour, stored
 from optimize.search.hour_evidence import HourEvidence, attained, decided, gather, telling, worth_more
 from optimize.search.simulated_hour import Hour, HourSample, fleet_of, simulate_hour
@@ -54,6 +54,8 @@ def verify(
 ) -> list[HourEvidence]:
     """Evidence for each chosen hour, all classes together, every seed independent of the ones that capacity was searched on.
 
+    `seeds` and `more_seeds` are those of a scenario of seed 1; another seed moves them all (`seeds_of`).
+
     An hour is closed after 4 seeds where they settle it (`decided`), else after 8, else after all; `more_seeds` are for hours that are
     still open, and for hours that hold, until every attainment is known to half a point. With `stop_after`, ends once so many hours do
     not hold: enough to know that the plan must change. Hours that `store` has are not simulated again.
@@ -61,6 +63,7 @@ def verify(
     from joblib import Parallel
 
     store = CapacityStore(None) if store is None else store
+    seeds, more_seeds = seeds_of(scenario.seed, seeds), seeds_of(scenario.seed, more_seeds)
     chosen = hours_to_simulate(problem, solution) if hours is None else hours
     quantiles = np.array([row.quantile for row in problem.slos])
     evidence: list[HourEvidence] = []

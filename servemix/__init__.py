@@ -156,13 +156,13 @@ def _silent(_: str) -> None:
 
 
 def __getattr__(name: str) -> Any:
-    """`Scenario` when it is asked for, and the version: both would cost the import its speed."""
+    """`Scenario` when it is asked for, and the version."""
     if name == "Scenario":
         from sim.scenario.scenario import Scenario
 
         return Scenario
     if name == "__version__":
-        from importlib.metadata import version
+        from sim.version import VERSION
 
-        return version("servemix")
+        return VERSION
     raise AttributeError(f"module 'servemix' has no attribute '{name}'")

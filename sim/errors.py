@@ -2,6 +2,7 @@
 
 ServeMixError                 base; the CLI prints it and exits with `exit_code`
 +-- InputError (ValueError)   something a user wrote is wrong: all problems of the file at once; exit 2
+|   +-- MissingExtra          an optional package is asked for and not installed: one sentence with the line that installs it
 +-- SimulationError           the simulator met a state that its laws forbid; exit 1 (a defect of ours)
 """
 
@@ -28,6 +29,17 @@ class InputError(ServeMixError, ValueError):
     def __init__(self, problems: Sequence[str] | str) -> None:
         self.problems = [problems] if isinstance(problems, str) else list(problems)
         super().__init__("\n".join(self.problems))
+
+
+class MissingExtra(InputError):
+    """`what` needs a package that only an extra of this project installs.
+
+    >>> print(MissingExtra("probe", "openai", "probe"))
+    probe: the package openai is not installed; run pip install "servemix[probe]"
+    """
+
+    def __init__(self, what: str, package: str, extra: str) -> None:
+        super().__init__(f'{what}: the package {package} is not installed; run pip install "servemix[{extra}]"')
 
 
 class SimulationError(ServeMixError):

@@ -13,6 +13,7 @@ from typing import Any
 from optimize.money.assumptions import FILE
 from sim.errors import InputError
 from sim.scenario.scenario import LogTraffic, Scenario
+from sim.version import VERSION
 
 FINANCE_FILE = FILE
 SCHEMA = "servemix.manifest/1"
@@ -95,8 +96,8 @@ def _hashed(content: bytes) -> Json:
 
 def software() -> dict[str, str]:
     """Versions of what decides a number."""
-    versions = {"python": platform.python_version()}
-    for name in ("servemix", *SOFTWARE):
+    versions = {"python": platform.python_version(), "servemix": VERSION}
+    for name in SOFTWARE:
         try:
             versions[name] = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:

@@ -63,7 +63,7 @@ def write_whatif(answer: Answer, out: Path, tell: Callable[[str], None] = lambda
         if has_parquet():
             write_bytes(out / f"{table.name}.parquet", parquet(table))
     if not has_parquet():
-        tell("no Parquet: pyarrow is not installed (extra `parquet`); the CSV files hold the same")
+        tell('no Parquet: the CSV files hold the same; for Parquet run pip install "servemix[parquet]"')
     write_bytes(out / "whatif.json", (json.dumps(whatif_json(answer), indent=2, allow_nan=False) + "\n").encode())
     write_bytes(out / "whatif.html", whatif_html(answer).encode())
     return out

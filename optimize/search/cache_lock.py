@@ -7,12 +7,13 @@ process never blocks the others.
 from __future__ import annotations
 
 import hashlib
-import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
+
+from filelock import BaseFileLock, FileLock, Timeout
 
 from optimize.search.cache import CapacityStore
 
@@ -96,8 +97,8 @@ def place(key: str) -> str:
 
 
 def folder_of(store: CapacityStore) -> Path | None:
-    """Where claims of this store stand; None where there are none: a store without a folder, or a system without such locks."""
-    if store.disk is None or os.name != "posix":
+    """Where claims of this store stand; None where there are none: a store without a folder."""
+    if store.disk is None:
         return None
     folder = Path(store.disk.directory) / FOLDER
     try:
@@ -108,18 +109,21 @@ def folder_of(store: CapacityStore) -> Path | None:
 
 
 def locked(path: Path) -> AbstractContextManager[Any] | None:
-    """The open file, locked until it is closed; None where another has it. A disk that refuses files or locks gives it to everybody."""
-    import fcntl
-
+    """The lock on that file, held until it is closed; None where another has it. A disk that refuses locks gives it to everybody."""
+    lock = FileLock(path, thread_local=False)
     try:
-        file = path.open("ab")
-    except OSError:
-        return nullcontext()
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        file.close()
+        lock.acquire(blocking=False)
+    except Timeout:
         return None
-    except OSError:
-        pass
-    return file
+    except (OSError, NotImplementedError):
+        return nullcontext()
+    return closing_of(lock)
+
+
+@contextmanager
+def closing_of(lock: BaseFileLock) -> Iterator[None]:
+    """Within, `lock` is held as it is; afterwards it is free."""
+    try:
+        yield
+    finally:
+        lock.release()

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from optimize.whatif.task import program
-from sim.errors import InputError
+from sim.errors import InputError, MissingExtra
 from sim.scenario.read.document import printable
 
 CONNECT_S = 10
@@ -37,7 +37,7 @@ def connect(address: str) -> Any:
     try:
         from distributed import Client
     except ImportError:
-        raise InputError("--cluster: dask is not installed; install it with `pip install 'servemix[cluster]'`") from None
+        raise MissingExtra("--cluster", "distributed", "cluster") from None
     try:
         client: Any = Client(address, timeout=CONNECT_S, set_as_default=False)  # type: ignore[no-untyped-call,unused-ignore]
     except (OSError, ValueError, TimeoutError) as error:

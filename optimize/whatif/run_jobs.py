@@ -137,9 +137,10 @@ class Progress:
         """The sums."""
         if self.cpu_s:
             wall_s, mean = time.monotonic() - self.started_s, sum(self.cpu_s) / len(self.cpu_s)
+            memory = f", at most {self.peak_mb:,.0f} MB in a process" if self.peak_mb else ""
             self.tell(
                 f"{counted(len(self.cpu_s), 'point')} in {spoken(wall_s)}: {mean:.1f} CPU s a point (least {min(self.cpu_s):.1f}, most "
-                f"{max(self.cpu_s):.1f}), at most {self.peak_mb:,.0f} MB in a process"
+                f"{max(self.cpu_s):.1f}){memory}"
             )
 
 

@@ -6,7 +6,6 @@ import gc
 import hashlib
 import json
 import os
-import resource
 import sys
 import time
 from collections import Counter
@@ -25,6 +24,11 @@ from optimize.whatif.outcome import Row, no_row, row_of
 from optimize.whatif.study import Outcome
 from sim.errors import InputError
 from sim.scenario.scenario import ConstantTraffic, LogTraffic, Scenario, SyntheticTraffic
+
+try:
+    import resource
+except ImportError:  # Windows
+    resource = None  # type: ignore[assignment]
 
 Factors = tuple[tuple[str, float], ...]
 ROOT = Path(__file__).resolve().parents[2]
@@ -161,7 +165,9 @@ def content_key(content: dict[str, Any]) -> str:
 
 
 def peak_mb() -> float:
-    """Most memory that this process has held so far, in MB."""
+    """Most memory that this process has held so far, in MB; 0 on Windows, which does not say."""
+    if resource is None:
+        return 0.0
     unit = 1e6 if sys.platform == "darwin" else 1e3
     return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit, 1)
 

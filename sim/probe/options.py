@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from sim.catalog.check import nearest
 from sim.catalog.loader import load_catalog
-from sim.errors import InputError
+from sim.errors import InputError, MissingExtra
 from sim.probe.attempts import Caps, Load, Measured, Patience, Prices, Setup
 from sim.probe.call_log import measured_calls, read_calls
 from sim.probe.fit_latency import fit_latency
@@ -108,7 +109,9 @@ def exit_code(said: dict[str, Any]) -> int:
 
 
 def probe_and_write(setup: Setup, key: str, asked: Asked, tell: Tell) -> dict[str, Any]:
-    """Probe, write its files, and say what was found."""
+    """Probe, write its files, and say what was found. MissingExtra before anything is sent where there is no client."""
+    if find_spec("openai") is None:
+        raise MissingExtra("probe", "openai", "probe")
     return report(probe(setup, key, tell), asked, tell)
 
 

@@ -8,8 +8,6 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from xlsxwriter.utility import xl_col_to_name
-
 from optimize.tables.columns import Column, Table, Value
 
 MONEY, RATE, SHARE = "#,##0.00", "#,##0.0000##", "0.0%"
@@ -148,6 +146,8 @@ def address(r: int, c: int) -> str:
     >>> address(0, 27)
     '$AB$1'
     """
+    from xlsxwriter.utility import xl_col_to_name  # late: only when a workbook is written
+
     return f"${xl_col_to_name(c)}${r + 1}"
 
 

@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-import xlsxwriter
-
 from optimize.report.workbook import ahead, facts, inputs, lines, owning
 from optimize.report.workbook.pen import Pen
 from optimize.result import Plan
@@ -32,6 +30,8 @@ def xlsx(plan: Plan, money: Money | None = None, manifest: Mapping[str, Any] | N
 
     Prices and figures on "Assumptions" have names, and totals are formulas over them; the stored results are those of the plan.
     """
+    import xlsxwriter  # late: only when a workbook is written
+
     money = Money(plan) if money is None else money
     buffer = io.BytesIO()
     options = {"in_memory": True, "strings_to_formulas": False, "strings_to_urls": False, "nan_inf_to_errors": True}

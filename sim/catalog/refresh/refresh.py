@@ -19,7 +19,7 @@ from sim.catalog.refresh.edit import RowFile
 from sim.catalog.refresh.mapping import load_mapping
 from sim.catalog.refresh.price_changes import Package, Refresh, RowChange
 from sim.catalog.refresh.price_diff import compare
-from sim.errors import InputError, ServeMixError
+from sim.errors import InputError, MissingExtra, ServeMixError
 
 RELAYS = FOLDER / "relays.yaml"
 PACKAGES = {"genai-prices": (genai.load, "prices"), "litellm": (litellm_file.load, "prices-litellm")}  # loader, extra of pyproject.toml
@@ -34,9 +34,8 @@ def installed(name: str, on: date) -> Package:
     load, extra = PACKAGES[name]
     try:
         return load(on)
-    except ImportError as error:
-        how = f'pip install "servemix[{extra}]", or pip install {name}'
-        raise InputError(f"catalog refresh: the price package {name} is not installed ({error}); run {how}") from None
+    except ImportError:
+        raise MissingExtra("catalog refresh", name, extra) from None
 
 
 def refresh(file: Path | None, package: Package, mapping: Mapping[str, str], on: date, accept_large: bool = False) -> Refresh:

@@ -54,16 +54,18 @@ def optimize(
     cache: Path | None = None,
     only_plan: bool = False,
     full: bool = False,
+    solver: str = "highs",
 ) -> Plan:
     """The cheapest plan found for `scenario`, with its proof; `status` says how far it holds.
 
     `only_plan` leaves out what surrounds it: alternatives, flips, the demand band, the explanation and the uncertainty (a point of a
     grid). `full` explains at length: alternatives are simulated, and every promise of a large scenario without a plan is relaxed.
+    `solver` is highs or cbc.
     """
     demand = demand_of(scenario)
     slos = slo_rows(scenario)
     if scenario.measured_capacity is not None:
-        return unverified_plan(scenario, jobs, tell)
+        return unverified_plan(scenario, jobs, tell, solver)
     options, dropped = candidates(scenario, demand)
     costs = costs_of(scenario, options)
     options, relays = with_escalations(scenario, demand, slos, options, costs, relay_terms(scenario, demand, slos))
@@ -77,6 +79,7 @@ def optimize(
         store=CapacityStore(cache if cache is not None else default_folder()),
         jobs=jobs,
         tell=tell,
+        solver=solver,
     )
     check_playable(demand, needed=lambda: fluid_bound(market) <= market.budget_usd)  # else no plan comes to its proof
     warm_up(tell)
@@ -180,7 +183,7 @@ def assemble(
     )
 
 
-def unverified_plan(scenario: Scenario, jobs: int, tell: Tell) -> Plan:
+def unverified_plan(scenario: Scenario, jobs: int, tell: Tell, solver: str) -> Plan:
     """A plan on the user's own measured capacities; there is no engine to simulate."""
 
     demand, slos = demand_of(scenario), slo_rows(scenario)
@@ -188,6 +191,7 @@ def unverified_plan(scenario: Scenario, jobs: int, tell: Tell) -> Plan:
     barred = {each.name for each in dropped}
     terms = tuple(each for each in measured_terms(scenario, slos) if each.option.offer.id not in barred)
     market = Market(scenario, demand, slos, [], relay_terms(scenario, demand, slos), budget_usd(scenario), CapacityStore(None), jobs, tell)
+    market.solver = solver
     problem = replace(market.problem(Restriction(), []), pools=terms)
     settled = Settled(problem, solve(problem), ())
     status = "unverified"

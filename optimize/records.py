@@ -163,6 +163,7 @@ class ProgramInput:
     relay_outage_reserve: bool = False  # the rest can carry, in every hour, what any one relay serves
     boot: BootTerms | None = None  # None: starts are free
     classifier_usd: Floats | None = None  # [classes] per request; its month is part of `fixed_usd`
+    solver: str = "highs"  # that solves the PuLP problems: highs or cbc
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
@@ -10,6 +11,7 @@ import typer.core
 from optimize.commands.common import AsJson, Jobs, OutFolder, ScenarioFile, Seed, Settings, app, emit_json, tell
 
 Explain = Literal["brief", "full"]
+Solver = Literal["highs", "cbc"]
 EXIT_CODES = {"met": 0, "unverified": 0, "over_budget": 3, "infeasible": 3, "missed": 4}
 
 
@@ -24,6 +26,10 @@ def optimize(
     safety: Annotated[float | None, typer.Option("--safety", min=0, max=0.9, help="Capacity kept back; else policy.safety.")] = None,
     seeds: Annotated[int, typer.Option("--seeds", min=1, max=100, help="Independent replications, each under a seed of its own.")] = 1,
     explain: Annotated[Explain, typer.Option("--explain", help="full: alternatives simulated, every promise relaxed (minutes).")] = "brief",
+    solver: Annotated[Solver, typer.Option("--solver", help="Solves the integer programs; cbc takes several times as long.")] = "highs",
+    lp_file: Annotated[
+        Path | None, typer.Option("--write-lp", metavar="FILE", help="Write the plan's integer program as an LP file.")
+    ] = None,
 ) -> None:
     """Find the cheapest plan that keeps every promise inside the budget, and prove it by simulation.
 
@@ -31,9 +37,10 @@ def optimize(
     """
     from optimize.audit.replications import replications, spread, spread_words
     from optimize.plan import optimize as find_plan
+    from optimize.program.lp_file import write_lp
     from optimize.report.terminal.render_plan import render
     from optimize.report.write import write_results
-    from optimize.tables.folder import check_folder
+    from optimize.tables.folder import check_file, check_folder
     from optimize.tables.plan_json import plan_json
     from sim.scenario import load_scenario
 
@@ -41,8 +48,12 @@ def optimize(
     loaded = load_scenario(scenario, [*(settings or ()), *margin], seed)
     if out is not None:
         check_folder(out)
-    plan = find_plan(loaded, jobs=jobs, tell=tell, full=explain == "full")
-    found = list(replications(loaded, plan, seeds, lambda other: find_plan(other, jobs=jobs, tell=tell, only_plan=True)))
+    if lp_file is not None:
+        check_file(lp_file, "--write-lp")
+    plan = find_plan(loaded, jobs=jobs, tell=tell, full=explain == "full", solver=solver)
+    found = list(replications(loaded, plan, seeds, lambda other: find_plan(other, jobs=jobs, tell=tell, only_plan=True, solver=solver)))
+    if lp_file is not None:
+        write_lp(plan.program, plan.solution, lp_file)
     if as_json:
         emit_json(plan_json(plan) | ({"replications": spread(found)} if seeds > 1 else {}))
     else:

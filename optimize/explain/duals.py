@@ -12,7 +12,8 @@ from optimize.money import HOUR_S
 from optimize.program.routes import PoolRoute, penalty_usd, pool_route, pool_routes, undominated
 from optimize.program.rows.accounts import Wide, widened
 from optimize.program.rows.build import build
-from optimize.program.rows.model import Model, View
+from optimize.program.rows.hosts import stock_rows_of
+from optimize.program.rows.model import Key, Model, View
 from optimize.program.solver import run
 from optimize.records import ProgramInput, ProgramSolution
 from optimize.result import Floats, Shadow
@@ -26,22 +27,22 @@ RPM, TPM, BUDGET_USD, POINT = 1000.0, 1e6, 1000.0, 0.01  # what people raise suc
 class Relaxation:
     """The measured program with divisible hosts, solved.
 
-    offers     row number k of stock rows -> offer id
+    offers     ids of those with a stock
     objective  USD a month, penalty for unserved demand included;  unserved  requests a month
     """
 
     problem: ProgramInput
     wide: Wide
-    duals: dict[str, float]
-    offers: dict[int, str]
+    duals: dict[Key, float]
+    offers: tuple[str, ...]
     objective: float
     unserved: float
     penalty_usd: float
     budget_usd: float | None
 
-    def total(self, names: Iterable[str]) -> float:
+    def total(self, rows: Iterable[Key]) -> float:
         """Sum of duals."""
-        return sum(self.duals.get(name, 0.0) for name in names)
+        return sum(self.duals.get(key, 0.0) for key in rows)
 
 
 def measured_only(problem: ProgramInput) -> ProgramInput:
@@ -63,7 +64,7 @@ def relaxation(problem: ProgramInput, budget_usd: float | None = None) -> Relaxa
     for variable in (*model.flow.values(), *model.calls.values(), *model.unserved.values()):
         variable.upBound = 2.0  # 1 follows from the rows of demand; as a bound it would take its part of their price
     outcome = run(model, 0.0, 0, relax=True)
-    duals = model.prob.duals()
+    duals = model.duals()
     demand = inside.demand
     left = sum((v.varValue or 0.0) * demand.mean_rps[c, t] * demand.weight_h[t] * HOUR_S for (c, t), v in model.unserved.items())
     return Relaxation(problem, wide, duals, offers, outcome.objective + problem.fixed_usd, float(left), penalty, budget_usd)
@@ -79,27 +80,28 @@ def unbounded(problem: ProgramInput, route: PoolRoute) -> PoolRoute:
     return route if most is None else replace(route, most=most.most)
 
 
-def stock_rows_alone(model: Model) -> dict[int, str]:
-    """Adds the stock rows that the program writes as bounds (offers of one pool), under the names of the family; k -> offer id."""
+def stock_rows_alone(model: Model) -> tuple[str, ...]:
+    """Adds the stock rows that the program writes as bounds (offers of one pool), under the names of the family; the offers."""
     offers: dict[str, list[PoolRoute]] = {}
     for route in model.routes:
         if route.terms.option.offer.stock is not None:
             offers.setdefault(route.terms.option.offer.id, []).append(route)
-    for k, members in enumerate(offers.values()):
+    for name, members in offers.items():
         if len(members) > 1:
             continue
         (route,) = members
-        for t in model.view.slices if route.elastic else model.view.slices[:1]:
-            hosts = model.hosts_of(route, t)
+        for index in stock_rows_of(model, members):
+            hosts = model.hosts_of(route, index.get("hour", model.view.slices[0]))
             if hosts is not None:
-                model.add(f"stock_{k}_{t}", [(hosts, 1.0)], pulp.LpConstraintLE, float(route.terms.option.offer.stock or 0))
-    return dict(enumerate(offers))
+                stock = float(route.terms.option.offer.stock or 0)
+                model.add("stock", [(hosts, 1.0)], pulp.LpConstraintLE, stock, offer=name, **index)
+    return tuple(offers)
 
 
 def demand_duals(found: Relaxation) -> Floats:
     """[classes, slices] USD a month that the demand of a class in an hour costs at the margin."""
     classes, slices = found.problem.demand.mean_rps.shape
-    return np.array([[found.duals.get(f"demand_{c}_{t}", 0.0) for t in range(slices)] for c in range(classes)])
+    return np.array([[found.duals.get(("demand", c, t), 0.0) for t in range(slices)] for c in range(classes)])
 
 
 def shadows(found: Relaxation, solution: ProgramSolution) -> tuple[Shadow, ...]:
@@ -111,11 +113,10 @@ def shadows(found: Relaxation, solution: ProgramSolution) -> tuple[Shadow, ...]:
 
 def stock_shadows(found: Relaxation) -> list[Shadow]:
     """One host more of each offer that is sold out in some hour."""
-    slices = range(len(found.problem.demand.slices))
     by_id = {terms.option.offer.id: terms.option.offer for terms in found.problem.pools}
     answer = []
-    for k, name in found.offers.items():
-        saves = max(0.0, -found.total(f"stock_{k}_{t}" for t in slices))
+    for name in found.offers:
+        saves = max(0.0, -found.total(key for key in found.duals if key[:2] == ("stock", name)))
         if saves > LEAST_USD:
             offer = by_id[name]
             gpus = f"{offer.gpus} x {offer.gpu}" if offer.gpus > 1 else offer.gpu
@@ -136,7 +137,7 @@ def limit_shadows(found: Relaxation, solution: ProgramSolution) -> list[Shadow]:
         for kind, limit, more, unit in (("rpm", terms.relay.rpm, RPM, "RPM"), ("tpm", terms.relay.tpm, TPM, "TPM")):
             if limit is None or limit <= 0:
                 continue
-            saves = max(0.0, -found.total(f"{kind}_{v}_{t}" for t in slices)) / max(limit, 1.0) * more
+            saves = max(0.0, -found.total((kind, v, t) for t in slices)) / max(limit, 1.0) * more
             if saves > LEAST_USD:
                 words = f"+{more:,.0f} {unit} at {terms.relay.id} saves up to ${saves:,.2f} a month (today {limit:,.0f})"
                 answer.append(Shadow(f"{unit} of {terms.relay.id}", more, unit, saves, words))
@@ -145,7 +146,7 @@ def limit_shadows(found: Relaxation, solution: ProgramSolution) -> list[Shadow]:
 
 def policy_shadows(found: Relaxation) -> list[Shadow]:
     """One point more of the share that relays, or one vendor of them, may serve."""
-    names = [name for name in found.duals if name.startswith("relay_share_")]
+    names = [key for key in found.duals if key[0] == "relay_share"]
     saves = max(0.0, -found.total(names)) * POINT
     if saves <= LEAST_USD:
         return []
@@ -159,7 +160,7 @@ def budget_shadow(found: Relaxation) -> list[Shadow]:
     limit = found.budget_usd
     if limit is None or found.unserved <= 0:
         return []
-    price = max(0.0, -found.duals.get("budget", 0.0)) / max(limit - found.problem.fixed_usd, 1.0)
+    price = max(0.0, -found.duals.get(("budget",), 0.0)) / max(limit - found.problem.fixed_usd, 1.0)
     if price <= 0:
         return []
     requests = float(dot(found.problem.demand.mean_rps, found.problem.demand.weight_h).sum()) * HOUR_S

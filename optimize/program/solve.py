@@ -22,7 +22,7 @@ NODE_LIMIT = 20_000
 FINER = 0.02
 
 
-def solve(problem: ProgramInput, *, gap: float = 0.005, node_limit: int = NODE_LIMIT, solver: str = "highs") -> ProgramSolution:
+def solve(problem: ProgramInput, *, gap: float = 0.005, node_limit: int = NODE_LIMIT) -> ProgramSolution:
     """The cheapest solution found, with a proven bound on its cost.
 
     Everything is served if that is possible inside the budget; if not, cost plus penalty for unserved demand is least, and the budget
@@ -30,7 +30,7 @@ def solve(problem: ProgramInput, *, gap: float = 0.005, node_limit: int = NODE_L
     """
     wide = widened(problem)
     near = within_reach(wide.problem)
-    answer = solve_wide(near, Effort(gap, node_limit, solver))
+    answer = solve_wide(near, Effort(gap, node_limit))
     return narrowed(wide, problem, beyond_reach(wide.problem, near, answer))
 
 
@@ -42,7 +42,7 @@ def solve_wide(problem: ProgramInput, effort: Effort) -> ProgramSolution:
 
     def record(found: Found) -> ProgramSolution:
         bound = max(found.bound - penalty * unserved_requests(problem, found.parts), found.cost_bound) + problem.fixed_usd
-        return solution_of(problem, routes, found.parts, bound, effort.gap, f"{effort.solver} {found.way}")
+        return solution_of(problem, routes, found.parts, bound, effort.gap, f"{problem.solver} {found.way}")
 
     budget = max(0.0, problem.budget_usd - problem.fixed_usd)
     if (len(routes) if not joined(problem, routes) else integers(problem, routes)) <= TINY:

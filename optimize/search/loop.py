@@ -64,6 +64,7 @@ class Market:
     half_width: float = 0.0  # of attainment, the widest of the close measurements
     interrupted: bool = False
     rounds: int = field(default=0)
+    solver: str = "highs"
 
     def pools(self, restriction: Restriction) -> list[PoolState]:
         """Pools that the restriction keeps and that can serve something."""
@@ -89,6 +90,7 @@ class Market:
             boot=boot_terms(policy, demand),
             fixed_usd=classifier_usd(demand, prices),
             classifier_usd=prices,
+            solver=self.solver,
         )
 
 

@@ -23,6 +23,14 @@ def check_folder(out: Path) -> None:
         raise InputError(f"--out: {out}: {error.strerror or error}; name a folder that can be written") from None
 
 
+def check_file(path: Path, option: str) -> None:
+    """InputError now, rather than after minutes of search, when the file that `option` names could not be written."""
+    if path.is_dir():
+        raise InputError(f"{option}: {path} is a folder; name a file")
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise InputError(f"{option}: {path}: cannot be written; name a file in a folder that exists and can be written")
+
+
 def table_csv(table: Table) -> str:
     """The table with a header row; empty where there is no value, "inf" for infinity; floats to 12 significant digits."""
     text = io.StringIO()

@@ -11,12 +11,9 @@ from optimize.program.by_stages.month import MonthPrices
 from optimize.program.routes import PoolRoute
 from optimize.program.rows.accounts import accounts
 from optimize.program.rows.build import build
-from optimize.program.rows.model import Model, View
-from optimize.program.rows.sheet import Column
+from optimize.program.rows.model import Column, Key, Model, View
 from optimize.program.solver import run
 from optimize.records import Floats, ProgramInput
-
-HOURLY = ("capacity", "linked", "outage", "units", "tier", "rpm", "tpm")  # families with a row per hour, whose name ends with the hour
 
 
 def prices_of(problem: ProgramInput, routes: tuple[PoolRoute, ...], penalty: float, budget_usd: float | None = None) -> MonthPrices:
@@ -28,8 +25,8 @@ def prices_of(problem: ProgramInput, routes: tuple[PoolRoute, ...], penalty: flo
     view = View(tuple(range(len(problem.demand.slices))), whole=False, penalty_usd=penalty, month=True, budget_usd=budget_usd)
     model = build(problem, view, routes)
     run(model, 0.0, 0, relax=True)
-    duals = model.prob.duals()
-    shadow = max(0.0, -duals.get("budget", 0.0)) / max(budget_usd or 1.0, 1.0)
+    duals = model.duals()
+    shadow = max(0.0, -duals.get(("budget",), 0.0)) / max(budget_usd or 1.0, 1.0)
     scale = 1.0 / (1.0 + shadow)  # prices in money of the objective: with a budget, all of them count (1 + shadow) times
     calls, constant, tier_usd = account_prices(problem, duals, scale)
     running = {p: on for (p, t), on in model.on.items() if t < 0}
@@ -63,16 +60,15 @@ def shared(worth: Floats, price: float, weight_h: Floats) -> Floats:
 def worth_by_hour(model: Model, columns: Iterable[Column], scale: float) -> dict[Column | None, Floats]:
     """Column of the month -> [slices] what the rows of each hour would pay for it: the sum of dual x coefficient, times `scale`."""
     worth: dict[Column | None, Floats] = {column: np.zeros(len(model.problem.demand.slices)) for column in columns}
-    for name, row in model.prob.rows.items():
-        if row.pi and worth and name.split("_", 1)[0] in HOURLY:
-            t = int(name.rsplit("_", 1)[1])
-            for column, value in row.terms:
+    for row in model.rows.values() if worth else ():
+        if row.dual and row.hour is not None:
+            for column, value in row.constraint.items():
                 if column in worth:
-                    worth[column][t] += row.pi * value * scale
+                    worth[column][row.hour] += row.dual * value * scale
     return worth
 
 
-def start_prices(problem: ProgramInput, routes: tuple[PoolRoute, ...], duals: dict[str, float], scale: float) -> dict[int, Floats]:
+def start_prices(problem: ProgramInput, routes: tuple[PoolRoute, ...], duals: dict[Key, float], scale: float) -> dict[int, Floats]:
     """Pool -> [slices] USD on a host: the dual of its start less that of a start in the hour after, which it spares."""
     boot = problem.boot
     if boot is None:
@@ -81,7 +77,7 @@ def start_prices(problem: ProgramInput, routes: tuple[PoolRoute, ...], duals: di
     for route in routes:
         if route.boot_usd > 0:
             most = amount_usd(route.boot_usd, boot.times)
-            raw = np.array([-duals.get(f"start_{route.index}_{t}", 0.0) * scale for t in range(len(most))])
+            raw = np.array([-duals.get(("start", route.index, t), 0.0) * scale for t in range(len(most))])
             dual = np.clip(raw, 0.0, most)
             usd = dual.copy()
             for t, before in enumerate(boot.previous):
@@ -91,7 +87,7 @@ def start_prices(problem: ProgramInput, routes: tuple[PoolRoute, ...], duals: di
     return found
 
 
-def account_prices(problem: ProgramInput, duals: dict[str, float], scale: float) -> tuple[dict[int, float], float, dict[int, float]]:
+def account_prices(problem: ProgramInput, duals: dict[Key, float], scale: float) -> tuple[dict[int, float], float, dict[int, float]]:
     """(share on call prices by relay, constant of the bound, price of a tier for the month) of the payment rows.
 
     A minimum with dual m (0..1) makes calls cheaper by the share m and asks for m x least of the tier bought; a cap with dual k
@@ -102,10 +98,10 @@ def account_prices(problem: ProgramInput, duals: dict[str, float], scale: float)
     constant = 0.0
     for g, account in enumerate(accounts(problem)):
         top = max(account.least_usd)
-        minimum = max(0.0, duals.get(f"least_paid_{g}", 0.0) / top * scale) if account.pays_least else 0.0
+        minimum = max(0.0, duals.get(("least_paid", g), 0.0) / top * scale) if account.pays_least else 0.0
         cap = 0.0
         if account.cap_usd is not None:
-            cap = max(0.0, -duals.get(f"most_paid_{g}", 0.0)) / max(account.cap_usd, 1e-6) * scale
+            cap = max(0.0, -duals.get(("most_paid", g), 0.0)) / max(account.cap_usd, 1e-6) * scale
             constant -= cap * account.cap_usd
         minimum = min(minimum, 1.0 + cap)
         for a, least in zip(account.members, account.least_usd, strict=True):

@@ -24,11 +24,10 @@ FEWEST = 8  # pools tried in any case: where few hosts run, or base hosts carry 
 
 @dataclass(frozen=True)
 class Effort:
-    """How hard to try: relative gap and nodes per solver call, the solver's name, and whether a bound is worth a second call."""
+    """How hard to try: relative gap and nodes per solver call, and whether a bound is worth a second call."""
 
     gap: float
     node_limit: int
-    solver: str = "highs"
     prove: bool = True
 
 
@@ -135,18 +134,18 @@ def priced_hour(
     """
     if sum(route.elastic for route in routes) <= DIRECT:
         model = build(problem, view, routes)
-        outcome = run(model, effort.gap, effort.node_limit, effort.solver)
+        outcome = run(model, effort.gap, effort.node_limit)
         if outcome.found:
             read(model, parts)
         return outcome.objective, outcome.bound, outcome.found
-    prices = price_pools(problem, routes, view, effort.solver)
+    prices = price_pools(problem, routes, view)
     if not prices.feasible:
         return math.inf, prices.bound, False
     near = {p for p, usd in prices.extra.items() if usd <= NEAR * abs(prices.bound)}
     near |= set(sorted(prices.extra, key=lambda p: (prices.extra[p], p))[:FEWEST])
     kept = tuple(route for route in routes if route.index in near or route.index not in prices.extra)
     model = build(problem, view, kept)
-    outcome = run(model, effort.gap, effort.node_limit, effort.solver)
+    outcome = run(model, effort.gap, effort.node_limit)
     if outcome.found:
         read(model, parts)
     beyond = min((usd for p, usd in prices.extra.items() if p not in near), default=math.inf)
@@ -180,9 +179,9 @@ def others_tried(
     kept = tuple(route for route in routes if route.index in near | others or route.index not in prices.extra)
     model = build(problem, view, kept)
     one = [(variable, 1.0) for (p, _), variable in model.hosts.items() if p in others]
-    model.add("one_of_the_others", one, pulp.LpConstraintGE, 1.0)
+    model.add("one_of_the_others", one, pulp.LpConstraintGE, 1.0, hour=view.slices[0])
     cutoff = before.objective * (1 - effort.gap) if before.found else None
-    outcome = run(model, effort.gap, effort.node_limit, effort.solver, cutoff=cutoff)
+    outcome = run(model, effort.gap, effort.node_limit, cutoff=cutoff)
     if outcome.found and outcome.objective < before.objective:
         read(model, parts)
     found = before.found or outcome.found

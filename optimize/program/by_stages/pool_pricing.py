@@ -11,7 +11,7 @@ from optimize.money.amounts import amount_usd
 from optimize.program.routes import PoolRoute
 from optimize.program.rows.build import build
 from optimize.program.rows.escalations import again_worth, answered, miss_over
-from optimize.program.rows.model import Model, View
+from optimize.program.rows.model import Key, Model, View
 from optimize.program.solver import run
 from optimize.records import ProgramInput
 
@@ -25,7 +25,7 @@ class Prices:
     feasible: bool
 
 
-def price_pools(problem: ProgramInput, routes: tuple[PoolRoute, ...], view: View, solver: str) -> Prices:
+def price_pools(problem: ProgramInput, routes: tuple[PoolRoute, ...], view: View) -> Prices:
     """Solves the relaxation of an hour and prices its elastic pools.
 
     Lagrangian bound: with duals u_c of demand (less those of spot rows), s_i <= 0 of miss rows and k <= 0 of stock, a share of class c
@@ -35,10 +35,10 @@ def price_pools(problem: ProgramInput, routes: tuple[PoolRoute, ...], view: View
     """
     (t,) = view.slices
     model = build(problem, replace(view, whole=False), routes)
-    outcome = run(model, 0.0, 0, solver, relax=True)
+    outcome = run(model, 0.0, 0, relax=True)
     if not outcome.found:
         return Prices(math.inf, {}, False)
-    duals = model.prob.duals()
+    duals = model.duals()
     stock = stock_duals(model, duals)
     extra = {}
     for route in routes:
@@ -52,7 +52,7 @@ def price_pools(problem: ProgramInput, routes: tuple[PoolRoute, ...], view: View
     return Prices(outcome.bound, extra, True)
 
 
-def capacity_worth(problem: ProgramInput, route: PoolRoute, t: int, duals: dict[str, float]) -> float:
+def capacity_worth(problem: ProgramInput, route: PoolRoute, t: int, duals: dict[Key, float]) -> float:
     """What one replica's worth of load of a pool is worth in hour `t`: that of the best class to serve with it."""
     demand, slos, best = problem.demand.mean_rps, problem.slos, outage_worth(problem, route, t, duals)
     spot, found = route.terms.option.offer.term == "spot", route.terms.option.escalation
@@ -60,32 +60,32 @@ def capacity_worth(problem: ProgramInput, route: PoolRoute, t: int, duals: dict[
         for c in classes:
             if demand[c, t] <= 0:
                 continue
-            value = duals.get(f"demand_{c}_{t}", 0.0) * answered(found, c) + again_worth(found, c, t, duals)
-            value += duals.get(f"spot_{c}_{t}", 0.0) if spot else 0.0
+            value = duals.get(("demand", c, t), 0.0) * answered(found, c) + again_worth(found, c, t, duals)
+            value += duals.get(("spot", c, t), 0.0) if spot else 0.0
             for i in np.flatnonzero([row.class_index == c for row in slos]):
-                value += duals.get(f"miss_{i}_{t}", 0.0) * miss_over(found, c, int(i), float(level.miss[i]), 1.0 - slos[i].quantile)
+                value += duals.get(("miss", int(i), t), 0.0) * miss_over(found, c, int(i), float(level.miss[i]), 1.0 - slos[i].quantile)
             load = float(level.load[c] * demand[c, t])
             best = max(best, value / load) if load > 0 else math.inf
     return best
 
 
-def outage_worth(problem: ProgramInput, route: PoolRoute, t: int, duals: dict[str, float]) -> float:
+def outage_worth(problem: ProgramInput, route: PoolRoute, t: int, duals: dict[Key, float]) -> float:
     """What one replica's worth of load is worth as a reserve: the sum over relays that may be out, each at its best class."""
     if not problem.relay_outage_reserve:
         return 0.0
     load = np.min([level.load for level in route.terms.levels], axis=0) * problem.demand.mean_rps[:, t]
     worth = 0.0
     for g in range(len(problem.relays)):
-        values = [(duals.get(f"outage_{g}_{c}_{t}", 0.0), float(load[c])) for c in route.terms.option.classes]
+        values = [(duals.get(("outage", g, c, t), 0.0), float(load[c])) for c in route.terms.option.classes]
         worth += max((value / each for value, each in values if value > 0 and 0 < each < math.inf), default=0.0)
     return worth
 
 
-def stock_duals(model: Model, duals: dict[str, float]) -> dict[int, float]:
+def stock_duals(model: Model, duals: dict[Key, float]) -> dict[int, float]:
     """Pool -> dual (<= 0) of the stock row that it stands in."""
     pools = {variable: p for (p, _), variable in model.hosts.items()}
     answer: dict[int, float] = {}
-    for name, row in model.prob.rows.items():
-        if name.startswith("stock_"):
-            answer |= {pools[v]: duals[name] for v, _ in row.terms if v in pools}
+    for key, row in model.rows.items():
+        if key[0] == "stock":
+            answer |= {pools[v]: duals[key] for v in row.constraint if v in pools}
     return answer

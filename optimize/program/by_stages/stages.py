@@ -42,7 +42,7 @@ def served_first(problem: ProgramInput, routes: tuple[PoolRoute, ...], view: Vie
     """The view solved with all demand served; where that is impossible, at a penalty for what is not."""
     for allowed in (None, penalty):
         model = build(problem, replace(view, penalty_usd=allowed), routes)
-        outcome = run(model, effort.gap, effort.node_limit, effort.solver)
+        outcome = run(model, effort.gap, effort.node_limit)
         if outcome.found:
             break
     return model, outcome
@@ -81,7 +81,7 @@ def stage_one(
         model, outcome = served_first(problem, routes, view, penalty, effort)
     else:
         model = build(problem, replace(view, penalty_usd=penalty), routes)
-        outcome = run(model, effort.gap, effort.node_limit, effort.solver)
+        outcome = run(model, effort.gap, effort.node_limit)
     return (month_of(model) if outcome.found else Month({})), outcome
 
 

@@ -9,7 +9,7 @@ import pulp
 
 from optimize.market.contract_terms import bought_terms
 from optimize.money.amounts import calls_at
-from optimize.program.rows.model import Model, Pair, add_variable
+from optimize.program.rows.model import Model, Pair
 from optimize.records import Ints, ProgramInput, ProgramSolution, RelayTerms, SpendTier
 
 
@@ -110,11 +110,11 @@ def payment_variables(model: Model) -> None:
     for g, account in enumerate(accounts(model.problem)):
         for a in account.members if account.chooses else ():
             if a not in view.closed and (view.month or a in view.tier_usd):
-                model.tier[a] = add_variable(model, f"tier_{a}", 0, 1, True)
+                model.tier[a] = model.column("tier", 0, 1, True, relay=a)
                 if view.tier_usd.get(a):
                     model.extra.append((model.tier[a], view.tier_usd[a]))
         if view.month and account.pays_least:
-            model.topup[g] = add_variable(model, f"topup_{g}", 0, max(account.least_usd), False)
+            model.topup[g] = model.column("topup", 0, max(account.least_usd), False, account=g)
             model.money.append((model.topup[g], 1.0))
 
 
@@ -128,13 +128,13 @@ def choice_rows(model: Model) -> None:
         bought = [(model.tier[a], 1.0) for a in account.members if a in model.tier]
         if not bought:
             continue
-        model.add(f"one_tier_{g}", bought, pulp.LpConstraintEQ, 1.0)
+        model.add("one_tier", bought, pulp.LpConstraintEQ, 1.0, account=g)
         rows: dict[tuple[int, int], list[Pair]] = {}
         for (a, c, t), variable in model.calls.items():
             if a in model.tier and a in account.members:
                 rows.setdefault((a, t), []).append((variable, float(demand[c, t] / demand[:, t].sum())))
         for (a, t), terms in rows.items():
-            model.add(f"tier_{a}_{t}", [*terms, (model.tier[a], -1.0)], pulp.LpConstraintLE, 0.0)
+            model.add("tier", [*terms, (model.tier[a], -1.0)], pulp.LpConstraintLE, 0.0, relay=a, hour=t)
 
 
 def payment_rows(model: Model) -> None:
@@ -148,17 +148,20 @@ def payment_rows(model: Model) -> None:
             allotment = model.view.allotment.get(g)
             if allotment is not None and spent:
                 scale = max(allotment, 1e-6)
-                model.add(f"allotment_{g}", [(v, usd / scale) for v, usd in spent], pulp.LpConstraintLE, float(allotment > 0))
+                terms = [(v, usd / scale) for v, usd in spent]
+                model.add("allotment", terms, pulp.LpConstraintLE, float(allotment > 0), account=g)
             continue
         if account.pays_least:
             scale = max(account.least_usd)
             spent.append((model.topup[g], 1.0))
             terms = [(v, usd / scale) for v, usd in spent]
             chosen = [(model.tier[a], -usd / scale) for a, usd in zip(account.members, account.least_usd, strict=True) if a in model.tier]
-            model.add(f"least_paid_{g}", terms + chosen, pulp.LpConstraintGE, 0.0 if chosen else account.least_usd[0] / scale)
+            limit = 0.0 if chosen else account.least_usd[0] / scale
+            model.add("least_paid", terms + chosen, pulp.LpConstraintGE, limit, account=g)
         if account.cap_usd is not None:
             scale = max(account.cap_usd, 1e-6)
-            model.add(f"most_paid_{g}", [(v, usd / scale) for v, usd in spent], pulp.LpConstraintLE, float(account.cap_usd > 0))
+            terms = [(v, usd / scale) for v, usd in spent]
+            model.add("most_paid", terms, pulp.LpConstraintLE, float(account.cap_usd > 0), account=g)
 
 
 def budget_row(model: Model) -> None:

@@ -1,4 +1,4 @@
-"""View -> sheet: all constraint families in order."""
+"""View -> PuLP problem: all families of rows in order."""
 
 from __future__ import annotations
 
@@ -28,5 +28,5 @@ def build(problem: ProgramInput, view: View, routes: tuple[PoolRoute, ...]) -> M
     objective = dict(model.money + model.penalty)
     for variable, usd in model.extra:  # of a variable that has a price already
         objective[variable] = objective.get(variable, 0.0) + usd
-    model.prob.objective = objective
+    model.minimize(objective)
     return model

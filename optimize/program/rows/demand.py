@@ -5,7 +5,7 @@ from __future__ import annotations
 import pulp
 
 from optimize.program.rows.escalations import answered, miss_over
-from optimize.program.rows.model import Model, Pair
+from optimize.program.rows.model import Column, Model, Pair
 from optimize.records import Escalation
 
 
@@ -27,8 +27,8 @@ def demand_rows(model: Model) -> None:
         rows[c, t].append((variable, 1.0))
     for (c, t), terms in rows.items():
         if not terms:
-            terms.append((model.prob.add_variable(f"nobody_{c}_{t}", 0, 0), 1.0))
-        model.add(f"demand_{c}_{t}", terms, pulp.LpConstraintEQ, 1.0)
+            terms.append((model.column("no_route", 0, 0, False, class_=c, hour=t), 1.0))
+        model.add("demand", terms, pulp.LpConstraintEQ, 1.0, class_=c, hour=t)
 
 
 def miss_rows(model: Model) -> None:
@@ -40,7 +40,7 @@ def miss_rows(model: Model) -> None:
     """
     slos, demand = model.problem.slos, model.problem.demand.mean_rps
     miss = {(route.index, j): level.miss for route in model.routes for j, level in enumerate(route.terms.levels)}
-    members: dict[tuple[int, int], list[tuple[pulp.LpVariable, list[float]]]] = {}
+    members: dict[tuple[int, int], list[tuple[Column, list[float]]]] = {}
     rows_of: dict[int, list[int]] = {}
     for i, row in enumerate(slos):
         rows_of.setdefault(row.class_index, []).append(i)
@@ -58,7 +58,7 @@ def miss_rows(model: Model) -> None:
         for k, i in enumerate(rows_of.get(c, ())):
             terms: list[Pair] = [(variable, beyond[k]) for variable, beyond in served]
             if demand[c, t] > 0 and any(more > 1e-12 for _, more in terms):
-                model.add(f"miss_{i}_{t}", terms, pulp.LpConstraintLE, 0.0)
+                model.add("miss", terms, pulp.LpConstraintLE, 0.0, promise=i, hour=t)
 
 
 def again_rows(model: Model) -> None:
@@ -76,10 +76,10 @@ def again_rows(model: Model) -> None:
                 sends.add((c, t))
     for c, t in rows:
         if (c, t) in sends:
-            model.add(f"again_{c}_{t}", rows[c, t], pulp.LpConstraintLE, 0.0)
+            model.add("again", rows[c, t], pulp.LpConstraintLE, 0.0, class_=c, hour=t)
 
 
-def routed_flows(model: Model) -> list[tuple[Escalation, int, int, pulp.LpVariable]]:
+def routed_flows(model: Model) -> list[tuple[Escalation, int, int, Column]]:
     """Flow variables of targets that know of escalations: (what, class, slice, variable)."""
     pools, relays = model.problem.pools, model.problem.relays
     found = [(pools[p].option.escalation, c, t, variable) for (p, _, c, t), variable in model.flow.items()]

@@ -37,11 +37,11 @@ def own_miss(escalation: Escalation | None, c: int, i: int, seen: float) -> floa
     return max(0.0, seen - share * float(escalation.late[i])) / (1.0 - share)
 
 
-def again_worth(escalation: Escalation | None, c: int, t: int, duals: dict[str, float]) -> float:
+def again_worth(escalation: Escalation | None, c: int, t: int, duals: dict[tuple[int | str, ...], float]) -> float:
     """Dual value of a flow in its row of this family."""
     if escalation is None:
         return 0.0
-    return duals.get(f"again_{c}_{t}", 0.0) * (float(escalation.share[c]) - float(escalation.strongest[c]))
+    return duals.get(("again", c, t), 0.0) * (float(escalation.share[c]) - float(escalation.strongest[c]))
 
 
 def answered_shares(problem: ProgramInput) -> tuple[Floats, Floats]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pulp
 
-from optimize.program.routes import largest_share
+from optimize.program.routes import PoolRoute, largest_share
 from optimize.program.rows.model import Model, Pair
 
 
@@ -27,7 +27,7 @@ def capacity_rows(model: Model) -> None:
         terms.append((hosts, -route.per_host))
         if on is not None:
             terms.append((on, route.overhead))
-        model.add(f"capacity_{p}_{t}", terms, pulp.LpConstraintLE, 0.0)
+        model.add("capacity", terms, pulp.LpConstraintLE, 0.0, pool=p, hour=t)
 
 
 def running_rows(model: Model) -> None:
@@ -43,9 +43,9 @@ def running_rows(model: Model) -> None:
                 continue
             hosts = model.hosts_of(route, t)
             assert hosts is not None
-            name = f"{p}_{t}" if t >= 0 else f"{p}"
-            model.add(f"running_{name}", [(hosts, 1.0), (on, -float(hosts.upBound))], pulp.LpConstraintLE, 0.0)
-            model.add(f"least_{name}", [(hosts, 1.0), (on, -1.0 - route.spare)], pulp.LpConstraintGE, 0.0)
+            index = {"pool": p, "hour": t} if t >= 0 else {"pool": p}
+            model.add("running", [(hosts, 1.0), (on, -float(hosts.upBound))], pulp.LpConstraintLE, 0.0, **index)
+            model.add("least", [(hosts, 1.0), (on, -1.0 - route.spare)], pulp.LpConstraintGE, 0.0, **index)
 
 
 def linking_rows(model: Model) -> None:
@@ -63,7 +63,7 @@ def linking_rows(model: Model) -> None:
         on = model.on_of(by_index[p], t)
         assert on is not None
         most = largest_share(model.problem, by_index[p].terms.option)
-        model.add(f"linked_{p}_{c}_{t}", [*terms, (on, -most)], pulp.LpConstraintLE, 0.0)
+        model.add("linked", [*terms, (on, -most)], pulp.LpConstraintLE, 0.0, pool=p, class_=c, hour=t)
 
 
 def stock_rows(model: Model) -> None:
@@ -72,15 +72,20 @@ def stock_rows(model: Model) -> None:
     for k, route in enumerate(model.routes):
         if route.terms.option.offer.stock is not None:
             offers.setdefault(route.terms.option.offer.id, []).append(k)
-    for k, members in enumerate(offers.values()):
+    for offer, members in offers.items():
         routes = [model.routes[m] for m in members]
         if len(routes) < 2:
             continue
         stock = float(routes[0].terms.option.offer.stock or 0)
-        slices = model.view.slices if any(route.elastic for route in routes) else (model.view.slices[0],)
-        for t in slices:
+        for index in stock_rows_of(model, routes):
+            t = index.get("hour", model.view.slices[0])
             terms: list[Pair] = [(v, 1.0) for v in (model.hosts_of(route, t) for route in routes) if v is not None]
-            model.add(f"stock_{k}_{t}", terms, pulp.LpConstraintLE, stock)
+            model.add("stock", terms, pulp.LpConstraintLE, stock, offer=offer, **index)
+
+
+def stock_rows_of(model: Model, routes: list[PoolRoute]) -> list[dict[str, int]]:
+    """The rows that an offer with these pools needs: one an hour, or a single one where all of them stand in every hour."""
+    return [{"hour": t} for t in model.view.slices] if any(route.elastic for route in routes) else [{}]
 
 
 def spot_rows(model: Model) -> None:
@@ -98,7 +103,7 @@ def spot_rows(model: Model) -> None:
         if p in taken:
             rows.setdefault((c, t), []).append((variable, 1.0))
     for (c, t), terms in rows.items():
-        model.add(f"spot_{c}_{t}", terms, pulp.LpConstraintLE, spot.max_share)
+        model.add("spot", terms, pulp.LpConstraintLE, spot.max_share, class_=c, hour=t)
 
 
 def start_rows(model: Model) -> None:
@@ -110,11 +115,12 @@ def start_rows(model: Model) -> None:
         terms = [(model.hosts[p, t], 1.0), (variable, -1.0)]
         assert model.problem.boot is not None
         if not model.view.month:
-            model.add(f"start_{p}_{t}", terms, pulp.LpConstraintLE, float((model.view.before or {}).get(p, 0)))
+            before_it = float((model.view.before or {}).get(p, 0))
+            model.add("start", terms, pulp.LpConstraintLE, before_it, pool=p, hour=t)
             continue
         if model.problem.boot.previous[t] == t:  # the same hour all day: hosts never start
             continue
         before = model.hosts.get((p, model.problem.boot.previous[t]))
         if before is not None:
             terms.append((before, -1.0))
-        model.add(f"start_{p}_{t}", terms, pulp.LpConstraintLE, 0.0)
+        model.add("start", terms, pulp.LpConstraintLE, 0.0, pool=p, hour=t)

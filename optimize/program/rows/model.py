@@ -1,9 +1,10 @@
-"""Variables of the program over some of its hours, and the sheet that the constraint families fill."""
+"""Variables of the program over some of its hours, and the PuLP problem that the families of rows fill."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pulp
@@ -12,9 +13,12 @@ from optimize.money import HOUR_S
 from optimize.money.amounts import amount_usd, scaled_usd
 from optimize.money.contracts import hour_factor
 from optimize.program.routes import PoolRoute
-from optimize.program.rows.sheet import Column, Sheet
-from optimize.program.rows.sheet import Pair as Pair
+from optimize.program.rows.names import Names, names_of
 from optimize.records import ProgramInput
+
+Column = Any  # pulp.LpVariable, whose `varValue` is None until a solver has found one
+Pair = tuple[Column, float]
+Key = tuple[int | str, ...]
 
 
 @dataclass(frozen=True)
@@ -54,10 +58,25 @@ class View:
     before: dict[int, int] | None = None
 
 
+@dataclass(frozen=True)
+class Row:
+    """A row of the program and the hour that it belongs to; None: it joins hours."""
+
+    constraint: Any  # pulp.LpConstraint
+    hour: int | None
+
+    @property
+    def dual(self) -> float:
+        """USD of the objective per unit of the right-hand side, 0 where there is none."""
+        return float(self.constraint.pi or 0.0)
+
+
 @dataclass
 class Model:
-    """The sheet and its columns by what they mean.
+    """A PuLP problem, and its variables and rows by what they mean.
 
+    columns   variables in the order of their making: solvers are given them so
+    rows      (family, index, ...) -> row, for instance ("capacity", pool, hour)
     hosts     (pool, slice) -> hosts, elastic pools;  base pool -> hosts in every hour, all other pools
     on        (pool, slice) or (pool, -1) for a base pool -> runs at all; only for pools whose running has a price
     flow      (pool, level, class, slice) -> share of the class's demand in that hour
@@ -71,7 +90,10 @@ class Model:
     problem: ProgramInput
     view: View
     routes: tuple[PoolRoute, ...]
-    prob: Sheet
+    names: Names
+    prob: Any  # pulp.LpProblem
+    columns: list[Column] = field(default_factory=list)
+    rows: dict[Key, Row] = field(default_factory=dict)
     hosts: dict[tuple[int, int], Column] = field(default_factory=dict)
     base: dict[int, Column] = field(default_factory=dict)
     on: dict[tuple[int, int], Column] = field(default_factory=dict)
@@ -88,11 +110,35 @@ class Model:
     penalty: list[Pair] = field(default_factory=list)
     calls_usd: list[tuple[tuple[int, int, int], Column, float]] = field(default_factory=list)
 
-    def add(self, name: str, terms: Iterable[Pair], sense: int, rhs: float) -> None:
-        """Adds one row; an empty row is left out."""
+    def column(self, kind: str, low: float, most: float, integer: bool, **index: int) -> Column:
+        """A new variable between bounds."""
+        category = pulp.LpInteger if integer else pulp.LpContinuous
+        variable = self.prob.add_variable(self.names.of(kind, index), low, most, category)
+        self.columns.append(variable)
+        return variable
+
+    def add(self, family: str, terms: Iterable[Pair], sense: int, rhs: float, **index: int | str) -> None:
+        """A new row: sum of coefficient x variable <=, = or >= `rhs`. A row without terms is left out."""
         listed = list(terms)
-        if listed:
-            self.prob.add_row(name, listed, sense, rhs)
+        if not listed:
+            return
+        expression = pulp.LpAffineExpression(listed)
+        assert len(expression) == len(listed), f"{family}: a row holds a variable twice"
+        name = self.names.of(family, index)
+        if self.prob.get_constraint_by_name(name) is not None:
+            name = f"{name}~{len(self.rows)}"
+        constraint = pulp.LpConstraint(expression, sense, rhs=rhs)
+        self.prob.addConstraint(constraint, name)
+        hour = index.get("hour")
+        self.rows[family, *index.values()] = Row(constraint, hour if isinstance(hour, int) else None)
+
+    def minimize(self, usd: dict[Column, float]) -> None:
+        """Sets the objective."""
+        self.prob.setObjective(pulp.LpAffineExpression(usd))
+
+    def duals(self) -> dict[Key, float]:
+        """Dual of every row after a solution, 0 where there is none."""
+        return {key: row.dual for key, row in self.rows.items()}
 
     def hosts_of(self, route: PoolRoute, t: int) -> Column | None:
         """The variable that counts the hosts of a pool in slice `t`; None where it cannot run."""
@@ -108,7 +154,7 @@ def variables(problem: ProgramInput, view: View, routes: tuple[PoolRoute, ...]) 
 
     Flows are shares of a class's demand in an hour, so that their bounds and the solver's tolerances mean the same at every rate.
     """
-    model = Model(problem, view, routes, Sheet("servemix"))
+    model = Model(problem, view, routes, names_of(problem, routes, view.slices), pulp.LpProblem("servemix", pulp.LpMinimize))
     for route in routes:
         _hosts(model, route)
         _flows(model, route)
@@ -118,39 +164,35 @@ def variables(problem: ProgramInput, view: View, routes: tuple[PoolRoute, ...]) 
     return model
 
 
-def add_variable(model: Model, name: str, low: float, most: float, integer: bool) -> Column:
-    return model.prob.add_variable(name, low, most, pulp.LpInteger if integer else pulp.LpContinuous)
-
-
 def _hosts(model: Model, route: PoolRoute) -> None:
     p, weight_h, view = route.index, model.problem.demand.weight_h, model.view
     if not route.elastic:
         least, most = view.base.get(p, (0, int(route.most.max())))
         if most <= 0:
             return
-        variable = add_variable(model, f"base_{p}", least, most, True)
+        variable = model.column("base", least, most, True, pool=p)
         usd = view.base_usd.get(p, amount_usd(route.usd_per_hour, float(weight_h.sum())))
         model.base[p] = variable
         model.money.append((variable, usd))
         if route.switched:
-            model.on[p, -1] = add_variable(model, f"on_{p}", int(least > 0), 1, True)
+            model.on[p, -1] = model.column("on", int(least > 0), 1, True, pool=p)
             if p in view.on_usd:
                 model.extra.append((model.on[p, -1], view.on_usd[p]))
         return
     for t in view.slices:
         if route.most[t] <= 0:
             continue
-        variable = add_variable(model, f"hosts_{p}_{t}", 0, int(route.most[t]), view.whole)
+        variable = model.column("hosts", 0, int(route.most[t]), view.whole, pool=p, hour=t)
         model.hosts[p, t] = variable
         model.money.append((variable, amount_usd(route.usd_per_hour, float(weight_h[t]))))
         if (p, t) in view.host_usd:
             model.extra.append((variable, view.host_usd[p, t]))
         if (view.month or view.before is not None) and route.boot_usd > 0:
             assert model.problem.boot is not None
-            model.starts[p, t] = add_variable(model, f"starts_{p}_{t}", 0, int(route.most[t]), False)
+            model.starts[p, t] = model.column("starts", 0, int(route.most[t]), False, pool=p, hour=t)
             model.money.append((model.starts[p, t], amount_usd(route.boot_usd, float(model.problem.boot.times[t]))))
         if route.switched:
-            model.on[p, t] = add_variable(model, f"on_{p}_{t}", 0, 1, view.whole)
+            model.on[p, t] = model.column("on", 0, 1, view.whole, pool=p, hour=t)
 
 
 def _flows(model: Model, route: PoolRoute) -> None:
@@ -161,7 +203,7 @@ def _flows(model: Model, route: PoolRoute) -> None:
                 continue
             for c in classes:
                 if demand[c, t] > 0:
-                    model.flow[p, j, c, t] = add_variable(model, f"x_{p}_{j}_{c}_{t}", 0, 1, False)
+                    model.flow[p, j, c, t] = model.column("x", 0, 1, False, pool=p, level=j, class_=c, hour=t)
 
 
 def _calls(model: Model) -> None:
@@ -171,7 +213,7 @@ def _calls(model: Model) -> None:
             usd = amount_usd(float(terms.usd_per_request[c]), HOUR_S)
             for t in model.view.slices:
                 if demand[c, t] > 0:
-                    variable = add_variable(model, f"y_{a}_{c}_{t}", 0, 1, False)
+                    variable = model.column("y", 0, 1, False, relay=a, class_=c, hour=t)
                     model.calls[a, c, t] = variable
                     paid = scaled_usd(amount_usd(usd, float(weight_h[t] * demand[c, t])), hour_factor(terms, c, t))
                     model.money.append((variable, paid))
@@ -185,6 +227,6 @@ def _unserved(model: Model) -> None:
     usd = (model.view.penalty_usd or 0.0) * HOUR_S
     for t in model.view.slices:
         for c in np.flatnonzero(demand[:, t] > 0):
-            variable = add_variable(model, f"z_{c}_{t}", 0, 1, False)
+            variable = model.column("z", 0, 1, False, class_=int(c), hour=t)
             model.unserved[int(c), t] = variable
             model.penalty.append((variable, amount_usd(usd, float(weight_h[t] * demand[c, t]))))

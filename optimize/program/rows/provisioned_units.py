@@ -8,7 +8,7 @@ import numpy as np
 import pulp
 
 from optimize.money.amounts import month_usd
-from optimize.program.rows.model import Model, Pair, add_variable
+from optimize.program.rows.model import Model, Pair
 from optimize.records import ProgramInput
 from sim.exact import dot
 
@@ -31,11 +31,11 @@ def unit_variables(model: Model) -> None:
         if terms.units is None or a in view.closed or not (view.month or a in view.unit_usd):
             continue
         most = most_units(model.problem, a)
-        model.units[a] = add_variable(model, f"units_{a}", 0, most, True)
+        model.units[a] = model.column("units", 0, most, True, relay=a)
         price = (model.units[a], view.unit_usd.get(a, month_usd(terms.units.usd_per_hour)))
         (model.money if view.month else model.extra).append(price)
         if terms.units.least > 1:
-            model.any_units[a] = add_variable(model, f"any_units_{a}", 0, 1, True)
+            model.any_units[a] = model.column("any_units", 0, 1, True, relay=a)
 
 
 def unit_rows(model: Model) -> None:
@@ -53,12 +53,12 @@ def unit_rows(model: Model) -> None:
     for (a, t), terms in rows.items():
         bought = model.units.get(a)
         if bought is None:
-            model.add(f"units_{a}_{t}", terms, pulp.LpConstraintLE, float(model.view.units.get(a, 0)))
+            model.add("units", terms, pulp.LpConstraintLE, float(model.view.units.get(a, 0)), relay=a, hour=t)
         else:
-            model.add(f"units_{a}_{t}", [*terms, (bought, -1.0)], pulp.LpConstraintLE, 0.0)
+            model.add("units", [*terms, (bought, -1.0)], pulp.LpConstraintLE, 0.0, relay=a, hour=t)
     for a, any_units in model.any_units.items():
         units = model.problem.relays[a].units
         assert units is not None
         bought = model.units[a]
-        model.add(f"least_units_{a}", [(bought, 1.0), (any_units, -float(units.least))], pulp.LpConstraintGE, 0.0)
-        model.add(f"most_units_{a}", [(bought, 1.0), (any_units, -float(bought.upBound))], pulp.LpConstraintLE, 0.0)
+        model.add("least_units", [(bought, 1.0), (any_units, -float(units.least))], pulp.LpConstraintGE, 0.0, relay=a)
+        model.add("most_units", [(bought, 1.0), (any_units, -float(bought.upBound))], pulp.LpConstraintLE, 0.0, relay=a)

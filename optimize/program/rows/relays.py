@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pulp
 
-from optimize.program.rows.model import Model, Pair
+from optimize.program.rows.model import Column, Model, Pair
 
 
 def limit_rows(model: Model) -> None:
@@ -15,7 +15,7 @@ def limit_rows(model: Model) -> None:
     """
     demand = model.problem.demand
     per_minute = 60.0 * demand.peak_factor
-    rows: dict[tuple[int, int], list[tuple[pulp.LpVariable, int, float]]] = {}
+    rows: dict[tuple[int, int], list[tuple[Column, int, float]]] = {}
     for (a, c, t), variable in model.calls.items():
         if model.problem.relays[a].hard_limits:
             rows.setdefault((a, t), []).append((variable, c, per_minute * float(demand.mean_rps[c, t])))
@@ -23,20 +23,20 @@ def limit_rows(model: Model) -> None:
         terms = model.problem.relays[a]
         if terms.relay.rpm is not None:
             requests: list[Pair] = [(v, rate / max(terms.relay.rpm, 1.0)) for v, _, rate in calls]
-            _limited(model, f"rpm_{a}_{t}", requests, a, terms.relay.rpm)
+            _limited(model, "rpm", requests, a, t, terms.relay.rpm)
         if terms.relay.tpm is not None:
             tokens = [(v, rate * float(terms.tokens_per_request[c]) / max(terms.relay.tpm, 1.0)) for v, c, rate in calls]
-            _limited(model, f"tpm_{a}_{t}", tokens, a, terms.relay.tpm)
+            _limited(model, "tpm", tokens, a, t, terms.relay.tpm)
 
 
-def _limited(model: Model, name: str, pairs: list[Pair], a: int, limit: float) -> None:
+def _limited(model: Model, family: str, pairs: list[Pair], a: int, t: int, limit: float) -> None:
     """sum <= 1 (0 without a limit above 0), times the tier binary where the relay is a tier."""
     most = float(limit > 0)
     bought = model.tier.get(a)
     if bought is None:
-        model.add(name, pairs, pulp.LpConstraintLE, most)
+        model.add(family, pairs, pulp.LpConstraintLE, most, relay=a, hour=t)
     else:
-        model.add(name, [*pairs, (bought, -most)], pulp.LpConstraintLE, 0.0)
+        model.add(family, [*pairs, (bought, -most)], pulp.LpConstraintLE, 0.0, relay=a, hour=t)
 
 
 def share_rows(model: Model) -> None:
@@ -48,7 +48,7 @@ def share_rows(model: Model) -> None:
     for (_, c, t), variable in model.calls.items():
         rows.setdefault(t, []).append((variable, float(demand[c, t] / demand[:, t].sum())))
     for t, terms in rows.items():
-        model.add(f"relay_share_{t}", terms, pulp.LpConstraintLE, share)
+        model.add("relay_share", terms, pulp.LpConstraintLE, share, hour=t)
 
 
 def vendor_rows(model: Model) -> None:
@@ -64,6 +64,5 @@ def vendor_rows(model: Model) -> None:
         vendor = model.problem.relays[a].relay.vendor
         if shares.get(vendor, shares.get("*", 1.0)) < 1.0:
             rows.setdefault((vendor, t), []).append((variable, float(demand[c, t] / demand[:, t].sum())))
-    names = {vendor: k for k, vendor in enumerate(dict.fromkeys(vendor for vendor, _ in rows))}
     for (vendor, t), terms in rows.items():
-        model.add(f"vendor_{names[vendor]}_{t}", terms, pulp.LpConstraintLE, shares.get(vendor, shares.get("*", 1.0)))
+        model.add("vendor", terms, pulp.LpConstraintLE, shares.get(vendor, shares.get("*", 1.0)), vendor=vendor, hour=t)

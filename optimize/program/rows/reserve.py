@@ -33,7 +33,7 @@ def _one_outage(model: Model, g: int, out: frozenset[int]) -> None:
     _pools_take_over(model, g, moved)
     _relays_take_over(model, g, out, moved)
     for (c, t), terms in moved.items():
-        model.add(f"outage_{g}_{c}_{t}", terms, pulp.LpConstraintGE, 0.0)
+        model.add("outage", terms, pulp.LpConstraintGE, 0.0, out=g, class_=c, hour=t)
 
 
 def _pools_take_over(model: Model, g: int, moved: dict[tuple[int, int], list[Pair]]) -> None:
@@ -44,7 +44,7 @@ def _pools_take_over(model: Model, g: int, moved: dict[tuple[int, int], list[Pai
         levels = by_index[p].terms.levels
         rows.setdefault((p, t), []).append((variable, float(levels[j].load[c] * demand[c, t])))
         if (c, t) in moved and j == int(np.argmin([level.load[c] for level in levels])):
-            taken = model.prob.add_variable(f"r_{g}_{p}_{c}_{t}", 0, 1, pulp.LpContinuous)
+            taken = model.column("r", 0, 1, False, out=g, pool=p, class_=c, hour=t)
             moved[c, t].append((taken, 1.0))
             rows[p, t].append((taken, float(levels[j].load[c] * demand[c, t])))
     for (p, t), terms in rows.items():
@@ -54,7 +54,7 @@ def _pools_take_over(model: Model, g: int, moved: dict[tuple[int, int], list[Pai
         terms.append((hosts, -route.per_host))
         if on is not None:
             terms.append((on, route.overhead))
-        model.add(f"outage_{g}_pool_{p}_{t}", terms, pulp.LpConstraintLE, 0.0)
+        model.add("outage_pool", terms, pulp.LpConstraintLE, 0.0, out=g, pool=p, hour=t)
 
 
 def _relays_take_over(model: Model, g: int, out: frozenset[int], moved: dict[tuple[int, int], list[Pair]]) -> None:
@@ -68,7 +68,7 @@ def _relays_take_over(model: Model, g: int, out: frozenset[int], moved: dict[tup
                 continue
             both = [variable]
         else:
-            taken = model.prob.add_variable(f"q_{g}_{a}_{c}_{t}", 0, 1, pulp.LpContinuous)
+            taken = model.column("q", 0, 1, False, out=g, relay=a, class_=c, hour=t)
             moved[c, t].append((taken, 1.0))
             both = [variable, taken]
         terms = model.problem.relays[a]
@@ -80,25 +80,26 @@ def _relays_take_over(model: Model, g: int, out: frozenset[int], moved: dict[tup
     for kind, rows in (("rpm", rpm), ("tpm", tpm)):
         for (a, t), pairs in rows.items():
             limit = getattr(model.problem.relays[a].relay, kind) if model.problem.relays[a].hard_limits else None
-            _limited(model, f"outage_{g}_{kind}_{a}_{t}", pairs, a, limit)
+            _limited(model, f"outage_{kind}", pairs, limit, g, a, t)
     for (a, t), pairs in rpm.items():
         if a in model.tier:
             most = PEAK_S * demand.peak_factor * float(demand.mean_rps[:, t].sum())
-            _limited(model, f"outage_{g}_tier_{a}_{t}", pairs, a, most)
+            _limited(model, "outage_tier", pairs, most, g, a, t)
     for (a, t), pairs in units.items():
         bought = model.units.get(a)
         if bought is None:
-            model.add(f"outage_{g}_units_{a}_{t}", pairs, pulp.LpConstraintLE, float(model.view.units.get(a, 0)))
+            at_hand = float(model.view.units.get(a, 0))
+            model.add("outage_units", pairs, pulp.LpConstraintLE, at_hand, out=g, relay=a, hour=t)
         else:
-            model.add(f"outage_{g}_units_{a}_{t}", [*pairs, (bought, -1.0)], pulp.LpConstraintLE, 0.0)
+            model.add("outage_units", [*pairs, (bought, -1.0)], pulp.LpConstraintLE, 0.0, out=g, relay=a, hour=t)
 
 
-def _limited(model: Model, name: str, pairs: list[Pair], a: int, limit: float | None) -> None:
+def _limited(model: Model, family: str, pairs: list[Pair], limit: float | None, g: int, a: int, t: int) -> None:
     """sum <= limit, times the tier binary where there is one."""
     if limit is None:
         return
     scaled = [(v, rate / max(limit, 1.0)) for v, rate in pairs]
     if a in model.tier:
-        model.add(name, [*scaled, (model.tier[a], -float(limit > 0))], pulp.LpConstraintLE, 0.0)
+        model.add(family, [*scaled, (model.tier[a], -float(limit > 0))], pulp.LpConstraintLE, 0.0, out=g, relay=a, hour=t)
     else:
-        model.add(name, scaled, pulp.LpConstraintLE, float(limit > 0))
+        model.add(family, scaled, pulp.LpConstraintLE, float(limit > 0), out=g, relay=a, hour=t)

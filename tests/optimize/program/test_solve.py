@@ -102,7 +102,7 @@ def test_no_demand_costs_only_the_fixed_costs() -> None:
 @pytest.mark.parametrize("seed", range(8))
 def test_cbc_and_highs_agree(seed: int) -> None:
     given = random_problem(seed)
-    one, two = solve(given, gap=EXACT), solve(given, gap=EXACT, solver="cbc")
+    one, two = solve(given, gap=EXACT), solve(replace(given, solver="cbc"), gap=EXACT)
     assert violations(given, two) == []
     assert two.unserved.sum() == pytest.approx(one.unserved.sum(), abs=1e-4)
     if not one.unserved.any():
@@ -111,7 +111,7 @@ def test_cbc_and_highs_agree(seed: int) -> None:
 
 def test_solvers_write_nothing_to_stdout(capfd: pytest.CaptureFixture[str]) -> None:
     solve(two_offers())
-    solve(two_offers(), solver="cbc")
+    solve(replace(two_offers(), solver="cbc"))
     fluid_bound_usd(two_offers())
     assert capfd.readouterr().out == ""
 

@@ -27,6 +27,7 @@ from optimize.market.pools import pool_states, slo_rows
 from optimize.market.relay_bills import price_notes
 from optimize.market.relay_terms import relay_drops, relay_terms
 from optimize.money import cost_lines
+from optimize.money.amounts import scaled_usd
 from optimize.money.units import to_usd
 from optimize.program.solve import solve
 from optimize.records import Dropped, PoolOption
@@ -36,6 +37,7 @@ from optimize.search.fresh_seeds import HOLD_OUT_SEEDS, seeds_of
 from optimize.search.hour_evidence import HourEvidence
 from optimize.search.loop import Market, Restriction, Settled, Tell, prove, settle, slim_down
 from optimize.search.routing import routing_notes, saves, settle_routed, with_escalations
+from optimize.search.simple_fleets import EFFORT, LIGHT, WORTH, Proof, adopted, simplest
 from optimize.search.simulated_hour import check_playable
 from optimize.search.user_capacity import measured_alternatives, measured_terms
 from optimize.search.verify import untested, verification
@@ -45,6 +47,8 @@ from sim.engine.warm import warm_up
 from sim.plural import counted
 from sim.scenario.scenario import Scenario
 from sim.traffic import demand as demand_of
+
+LARGE_GAP = 0.03  # between cost and bound, above which simple fleets are tried at length
 
 
 def optimize(
@@ -91,9 +95,10 @@ def optimize(
     if not settled.unserved:
         settled, evidence = prove(market, settled)
         settled, evidence = slim_down(market, settled, evidence)
+        settled, evidence = no_dearer_than_simple(market, settled, evidence)
         status = proven_status(settled, evidence)
     else:
-        settled, status, notes = without_plan(market, settled)
+        settled, evidence, status, notes = without_plan(market, settled)
     return assemble(market, settled, evidence, status, dropped, notes, only_plan, full)
 
 
@@ -116,16 +121,29 @@ def proven_status(settled: Settled, evidence: list[HourEvidence]) -> str:
     return "met" if met and not settled.unserved else "missed"
 
 
-def without_plan(market: Market, settled: Settled) -> tuple[Settled, str, list[str]]:
-    """No plan serves everything inside the budget: what it would take, or who cannot be served at any price."""
+def no_dearer_than_simple(market: Market, settled: Settled, evidence: list[HourEvidence]) -> Proof:
+    """The plan, or what comes of a simple fleet that holds and is cheaper; where the plan does not hold, of any inside the budget."""
+    held = proven_status(settled, evidence) == "met"
+    cost = settled.solution.cost_usd
+    below = scaled_usd(cost, 1 - WORTH) if held else market.budget_usd
+    found = simplest(market, Restriction(), below, LIGHT if held and settled.solution.gap <= LARGE_GAP else EFFORT)
+    return (settled, evidence) if found is None else adopted(market, found)
+
+
+def without_plan(market: Market, settled: Settled) -> tuple[Settled, list[HourEvidence], str, list[str]]:
+    """The program serves not everything inside the budget: a simple fleet that does, or what it would take, or who cannot be served."""
     free = settle(market, Restriction("without a budget", budget_usd=math.inf))
-    if free.unserved:
-        return settled, "infeasible", [f"at any budget: {unserved_note(market, free)}"]
-    need = free.solution.cost_usd
+    simple = simplest(market, Restriction(budget_usd=math.inf), math.inf if free.unserved else free.solution.cost_usd)
+    if simple is not None and simple[0].solution.cost_usd <= market.budget_usd:
+        best, evidence = adopted(market, simple)
+        return best, evidence, proven_status(best, evidence), []
+    if free.unserved and simple is None:
+        return settled, [], "infeasible", [f"at any budget: {unserved_note(market, free)}"]
+    need = free.solution.cost_usd if simple is None else simple[0].solution.cost_usd
     above = in_currency(need - market.budget_usd, market.scenario)
     note = f"the cheapest plan that serves everything costs {in_currency(need, market.scenario)} a month, {above} above the budget"
     inside = unserved_note(market, settled)
-    return settled, "over_budget", [note, f"inside the budget: {inside}"]
+    return settled, [], "over_budget", [note, f"inside the budget: {inside}"]
 
 
 def assemble(

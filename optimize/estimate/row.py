@@ -21,7 +21,7 @@ from sim.engine.step_cost import best_row
 UNSOLD = "no on-demand offer in the catalogue"
 UNCALIBRATED = "not calibrated: data-sheet physics"
 POOR_FIT = 0.25  # median relative error of throughput above which a row says so
-WIDEST = 4  # groups up to four times the smallest that fits are looked at, as candidates of a plan are
+WIDEST = 4  # groups up to four times the smallest that fits are looked at: wider ones are for the fastest answers, not for a first estimate
 WH_J = 3600.0
 GB = 1e9
 Json = dict[str, Any]

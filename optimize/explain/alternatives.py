@@ -13,6 +13,7 @@ from optimize.market.pools import known_all
 from optimize.money.amounts import amount_usd
 from optimize.records import Alternative, RelayTerms
 from optimize.search.loop import Market, Restriction, Settled, settle
+from optimize.search.simple_fleets import LIGHT, simplest
 from sim.exact import dot
 
 NO_BUDGET = math.inf
@@ -136,5 +137,8 @@ def alternative(restriction: Restriction, market: Market) -> Alternative:
     settled = settle(market, restriction, ROUNDS)
     cost = settled.solution.cost_usd
     if settled.unserved:
-        return Alternative(restriction.name, "infeasible", None, unserved_note(market, settled))
+        simple = simplest(market, restriction, NO_BUDGET, LIGHT)
+        if simple is None:
+            return Alternative(restriction.name, "infeasible", None, unserved_note(market, settled))
+        settled, cost = simple[0], simple[0].solution.cost_usd
     return Alternative(restriction.name, "over_budget" if cost > market.budget_usd else "within_budget", cost, caveats(settled))

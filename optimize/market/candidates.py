@@ -22,7 +22,6 @@ from sim.requests import Demand
 from sim.scenario.scenario import RequestClass, Scenario
 
 USUAL_SIZES = (1, 2, 4, 8)  # the default of `candidates.tensor_parallel`: nobody wrote them, so nobody asks where one is of no use
-WIDEST_GROUP = 4  # tensor parallel beyond this multiple of what fits only adds all-reduce time and price
 GB = 1e9
 
 
@@ -168,7 +167,7 @@ def models_of(scenario: Scenario, wanted: Iterable[int]) -> list[Model]:
 
 
 def shapes_of(offer: Offer, model: Model, weights: WeightFormat, scenario: Scenario) -> tuple[list[Shape], list[Dropped]]:
-    """The tensor-parallel degrees at which the model fits, up to four times the smallest."""
+    """The tensor-parallel degrees at which the model fits: a wide group costs more and is the fastest."""
     gpu, limits = scenario.catalog.gpus[offer.gpu], engine_limits(scenario)
     prefix = f"{offer.id}/{model.id}/{weights.id}"
     if gpu.flops.get(weights.needs, 0) <= 0:
@@ -181,8 +180,6 @@ def shapes_of(offer: Offer, model: Model, weights: WeightFormat, scenario: Scena
         shape = Shape(offer, Deployment(model, weights, gpu, size, limits))
         if model.heads % size:
             dropped.append(Dropped(shape.name, f"{model.heads} attention heads do not split over {size} GPUs"))
-        elif found and size > WIDEST_GROUP * found[0].deployment.tensor_parallel:
-            dropped.append(Dropped(shape.name, f"fits on {found[0].deployment.tensor_parallel}; {size} GPUs are more than it needs"))
         elif kv_blocks(shape.deployment) <= 0:
             dropped.append(Dropped(shape.name, memory_reason(shape.deployment, scenario)))
         else:

@@ -25,6 +25,7 @@ class Probe:
     safety: float
     rough: bool = False
     hours: int = 1  # of the plan: they share the risk that a fresh week misses a promise
+    hour: int = 0  # the slice of a log that is replayed: its bursts, lengths and sessions; generated traffic is alike in every hour
 
 
 @dataclass(frozen=True)

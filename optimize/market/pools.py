@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -10,11 +11,15 @@ from optimize.market.operating_point import LARGEST_POOL, OperatingPoint, Probe
 from optimize.market.optimistic_load import class_loads
 from optimize.records import Floats, LoadLevel, PoolOption, PoolTerms, ProgramInput, ProgramSolution, SloRow
 from sim.engine.deployment import StepCost
+from sim.exact import log
 from sim.requests import Demand
 from sim.scenario.scenario import Scenario
 
 SIZES = (1, 2, 3, 4, 6, LARGEST_POOL)
+LARGE_SIZES = (12, 16, 24, 32, 48, 64)  # measured too where bursts or tight promises leave LARGEST_POOL little of the ideal
+STRAINED = 1.5  # times the ideal load, from which on a larger pool may do much better
 MIX_STEP = 0.05
+SMALLEST_SHARE = 1e-4
 MIX_TOLERANCE = 0.1
 
 
@@ -30,19 +35,25 @@ def slo_rows(scenario: Scenario) -> tuple[SloRow, ...]:
 
 
 def rounded_mix(flow: Floats) -> tuple[float, ...]:
-    """Class shares of a flow in steps of 0.05, summing to 1; a class that is sent anything keeps at least one step."""
+    """Class shares of a flow in steps of 0.05, summing to 1; a class below that keeps a share that halves from step to step.
+
+    >>> rounded_mix(np.array([0.997, 0.003]))
+    (0.99688, 0.00312)
+    """
     share = flow / flow.sum()
-    steps = np.where(share > 1e-9, np.maximum(1, np.round(share / MIX_STEP)), 0)
-    return tuple(float(s) for s in np.round(steps / steps.sum(), 4))
+    small = MIX_STEP * 2.0 ** np.round(log(np.maximum(share, SMALLEST_SHARE) / MIX_STEP) / log(2.0))
+    steps = np.where(share > 1e-9, np.where(share < MIX_STEP, small, MIX_STEP * np.maximum(1, np.round(share / MIX_STEP))), 0.0)
+    return tuple(float(s) for s in np.round(steps / steps.sum(), 5))
 
 
-def rounded_size(replicas: int) -> int:
+def rounded_size(replicas: int, strained: bool = False) -> int:
     """The largest measured pool size that is not above `replicas`: smaller pools carry less per replica, so this errs on the safe side.
 
-    >>> rounded_size(5), rounded_size(30)
-    (4, 8)
+    >>> rounded_size(5), rounded_size(30), rounded_size(30, strained=True)
+    (4, 8, 24)
     """
-    return max(size for size in SIZES if size <= max(1, replicas))
+    sizes = (*SIZES, *LARGE_SIZES) if strained else SIZES
+    return max(size for size in sizes if size <= max(1, replicas))
 
 
 @dataclass
@@ -80,19 +91,10 @@ class PoolState:
         by_size: dict[int, float] = {}
         for size, mix in self.points:
             by_size[size] = max(by_size.get(size, 0.0), self.inflation(size, mix))
-        small, large = min(by_size), max(by_size)
-        factor = by_size[large] * self.correction
-        miss = np.max([point.miss for (size, _), point in self.points.items() if size == large], axis=0)
-        slope, intercept = 1.0, 0.0
-        if small < large and np.isfinite(by_size[small]):
-            carried = small * by_size[large] / by_size[small]
-            slope = (large - carried) / (large - small)
-            intercept = max(0.0, slope * small - carried)
-            slope = 1.0 if intercept == 0.0 else slope
-        elif small < large:  # cannot hold the promise at `small`: capacity is zero there
-            slope = large / (large - small)
-            intercept = slope * small
-        return PoolTerms(self.option, (LoadLevel(self.base * factor, miss),), min(slope, 1.0 + intercept), intercept, True)
+        factor = by_size[max(by_size)] * self.correction
+        miss = np.max([point.miss for (size, _), point in self.points.items() if size == max(by_size)], axis=0)
+        slope, intercept = capacity_line(by_size)
+        return PoolTerms(self.option, (LoadLevel(self.base * factor, miss),), slope, intercept, True)
 
     def wanted(self, solution: ProgramSolution, p: int, safety: float, rough: bool = False) -> list[Probe]:
         """Probes that the solution needs of this pool and that nobody has measured yet, closely or (`rough`) at all."""
@@ -108,13 +110,32 @@ class PoolState:
                 sent = mix
                 break
         replicas = hosts[used] * self.option.replicas_per_host
-        sizes = {rounded_size(int(replicas.max())), rounded_size(int(replicas.min()))}
+        strained = (LARGEST_POOL, sent) in self.points and self.inflation(LARGEST_POOL, sent) > STRAINED
+        sizes = {rounded_size(int(replicas.max()), strained), rounded_size(int(replicas.min()), strained)}
         known = {size for (size, mix), point in self.points.items() if mix == sent and (rough or not point.rough)}
         ideal = sum(share * self.base[c] for c, share in enumerate(sent) if share > 0)
+        busiest = int(np.argmax((np.where(np.isfinite(self.base), self.base, 0.0)[:, None] * flow).sum(axis=0)))
         return [
-            Probe(self.option, self.cost, sent, size, self.slos, size / ideal, safety, rough, hosts.shape[0])
+            Probe(self.option, self.cost, sent, size, self.slos, size / ideal, safety, rough, hosts.shape[0], busiest)
             for size in sorted(sizes - known)
         ]
+
+
+def capacity_line(by_size: dict[int, float]) -> tuple[float, float]:
+    """(slope, intercept): a pool of n is worth slope x n - intercept replicas of the largest size, nowhere more than was measured.
+
+    `by_size` holds load per request by pool size, infinite where the pool sustains nothing. The line goes through the smallest and the
+    largest size, lowered where a size between carries less; sizes alike per replica, or better when small, give a line through 0.
+
+    >>> capacity_line({1: 2.0, 8: 1.0}), capacity_line({1: 1.0, 8: 1.1}), capacity_line({2: math.inf, 8: 1.0})
+    ((1.0714285714285714, 0.5714285714285714), (1.0, 0.0), (1.3333333333333333, 2.6666666666666665))
+    """
+    small, large = min(by_size), max(by_size)
+    if not math.isfinite(by_size[large]):
+        return 1.0, 0.0
+    carried = {size: size * by_size[large] / load for size, load in by_size.items()}
+    slope = 1.0 if small == large else max(1.0, (large - carried[small]) / (large - small))
+    return slope, max(0.0, *(slope * size - worth for size, worth in carried.items()))
 
 
 def _same_classes(a: tuple[float, ...], b: tuple[float, ...]) -> bool:

@@ -14,9 +14,10 @@ from optimize.records import Dropped, RelayTerms, SloRow
 from sim.catalog.facts import Relay
 from sim.relay.server import relay_miss
 from sim.requests import Demand, Requests
-from sim.scenario.scenario import RequestClass, Scenario, Slo
+from sim.scenario.scenario import LogTraffic, RequestClass, Scenario, Slo
 from sim.traffic import at_rates
 from sim.traffic.model_tokens import counted_by_class
+from sim.traffic.replay import class_rows
 
 SAMPLE = 20_000
 
@@ -51,7 +52,9 @@ def relay_drops(scenario: Scenario, wanted: Iterable[int]) -> list[Dropped]:
 
 
 def class_sample(scenario: Scenario, c: int) -> Requests:
-    """A fixed sample of the requests of class `c`."""
+    """Requests of class `c` that stand for all: every row of a log, else a fixed sample."""
+    if isinstance(scenario.traffic, LogTraffic) and len(rows := class_rows(scenario, c)):
+        return rows
     rates = [0.0] * len(scenario.request_classes)
     rates[c] = 1.0
     return at_rates(scenario, rates, seed=77, n_requests=SAMPLE)

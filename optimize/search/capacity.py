@@ -13,9 +13,9 @@ from optimize.search.cache import CapacityStore
 from optimize.search.cache_lock import once
 from optimize.search.rate_search import measure, search_settings
 from sim.engine.memory import kv_blocks
-from sim.scenario.scenario import RequestClass, Scenario
+from sim.scenario.scenario import LogTraffic, RequestClass, Scenario
 
-SEMANTICS = 6  # raise when engine semantics, traffic or the search change what a measurement returns
+SEMANTICS = 7  # raise when engine semantics, traffic or the search change what a measurement returns
 
 
 def probe_key(scenario: Scenario, probe: Probe) -> str:
@@ -36,6 +36,8 @@ def probe_key(scenario: Scenario, probe: Probe) -> str:
         "network": scenario.policy.network_s,
         "router": router_of(scenario),
     }
+    if isinstance(scenario.traffic, LogTraffic):
+        content["hour"] = probe.hour
     if probe.option.token_factors is not None:
         content["factors"] = probe.option.token_factors.tolist()
     return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()

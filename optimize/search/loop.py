@@ -18,6 +18,7 @@ from optimize.search.cache import CapacityStore
 from optimize.search.capacity import measure_all
 from optimize.search.fresh_seeds import HOLD_OUT_SEEDS, MORE_SEEDS, relay_room
 from optimize.search.hour_evidence import HourEvidence
+from optimize.search.stability import grows
 from optimize.search.verify import hours_to_simulate, verify
 from sim.exact import dot
 from sim.plural import counted
@@ -268,4 +269,5 @@ def slim_down(market: Market, settled: Settled, evidence: list[HourEvidence]) ->
         return settled, evidence
     market.tell("verifying the slimmer plan on the hold-out seeds")
     proof = hold_out(market, best, 1)
-    return (best, proof) if all_hold(best, proof) else (settled, evidence)
+    stable = not grows(market.scenario, best.problem, best.solution, costs)
+    return (best, proof) if stable and all_hold(best, proof) else (settled, evidence)

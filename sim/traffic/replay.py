@@ -174,36 +174,63 @@ def replay_hour(
     rate_scale: float,
     classes: Sequence[int],
 ) -> Requests:
+    """The log from `warmup_s` before slice `slice_index` on, at `rate_scale` times its rate; see `replay_at_factors`."""
+    assert isinstance(scenario.traffic, LogTraffic)
+    factors = np.zeros(len(scenario.request_classes))
+    factors[list(classes)] = scenario.traffic.scale * rate_scale
+    return replay_at_factors(scenario, slice_index, seed, duration_s, warmup_s, factors)
+
+
+def replay_at_rates(
+    scenario: Scenario, slice_index: int, rates_rps: Sequence[float], seed: int, duration_s: float, warmup_s: float
+) -> Requests:
+    """The log from `warmup_s` before slice `slice_index` on, each class thinned or multiplied to its mean rate there.
+
+    A class that does not come in that slice does not come here either.
+    """
+    rates = replay_demand(scenario).mean_rps[:, slice_index] / scenario.traffic.scale  # type: ignore[union-attr]
+    factors = np.divide(rates_rps, rates, out=np.zeros(len(rates)), where=rates > 0)
+    return replay_at_factors(scenario, slice_index, seed, duration_s, warmup_s, factors)
+
+
+def replay_at_factors(
+    scenario: Scenario, slice_index: int, seed: int, duration_s: float, warmup_s: float, factors: npt.NDArray[np.float64]
+) -> Requests:
     """The log from `warmup_s` before slice `slice_index` on; past its end the log starts again.
 
-    Rate factor f = scale x rate_scale. f <= 1: each request (each session as a whole) is kept with probability f. f > 1:
+    `factors` [classes] on the log's rates. f <= 1: each request (each session as a whole) is kept with probability f. f > 1:
     the log itself, and further copies in which each request (session) moves by an independent uniform +-30 s,
     the last copy thinned: minutes keep their shape, bursts below a minute smooth out as they do when more
     independent users come. With f = 1 every seed gives the same hour.
     """
-    assert isinstance(scenario.traffic, LogTraffic)
     replay = load_replay(scenario)
-    factor = scenario.traffic.scale * rate_scale
+    most = float(factors.max(initial=0.0))
     length = warmup_s + duration_s
     start = slice_index * replay.slice_s - warmup_s
-    check_size(replay.log.kept / replay.span_s * factor * length)
+    check_size(replay.log.kept / replay.span_s * most * length)
     sessions = int(replay.log.session_id.max()) + 1
     taken: list[tuple[npt.NDArray[np.float64], Longs, Longs]] = []
-    for copy in range(int(np.ceil(factor - 1e-12))):
+    for copy in range(int(np.ceil(most - 1e-12))):
         margin = JITTER_S if copy else 0.0
         rows, times, lap = _window(replay, start - margin, length + 2 * margin)
         rng = stream(seed, "replay", slice_index, copy)
         who = replay.log.session_id[rows]
         move, luck = _per_session(rng, who, sessions), _per_session(rng, who, sessions)
         times = times - margin + (2 * move - 1) * margin
-        keep = (times >= 0) & (times < length) & (luck < factor - copy)
-        keep &= np.isin(replay.class_id[rows], list(classes))
+        keep = (times >= 0) & (times < length) & (luck < factors[replay.class_id[rows]] - copy)
         laps = int(lap.max()) + 1 if len(lap) else 1
         session = np.where(who >= 0, who + sessions * (lap + laps * copy), -1)
         taken.append((times[keep], rows[keep], session[keep]))
     if not taken:
         return merge([])
     return _requests(replay, *(np.concatenate(column) for column in zip(*taken, strict=True)))
+
+
+def class_rows(scenario: Scenario, c: int) -> Requests:
+    """Every row of the log that belongs to class `c`, without sessions; empty where there is none."""
+    replay = load_replay(scenario)
+    rows, log = replay.rows_of(c), replay.log
+    return merge([Part(c, log.arrival_s[rows], log.input_tokens[rows], log.output_tokens[rows], log.prefix_tokens[rows])])
 
 
 def _window(replay: Replay, start: float, length: float) -> tuple[Longs, npt.NDArray[np.float64], Longs]:

@@ -205,7 +205,7 @@ def test_a_pool_has_less_time_by_what_the_classifier_takes(tmp_path: Path) -> No
         assert option.deployment is not None
         cost = step_cost(option.deployment, found.catalog.calibration)
         probe = Probe(option, cost, (1.0, 0.0), 1, slo_rows(found), 100.0, 0.03)
-        seen.append(run_seed(found, probe, 0.5, 101, 1.0)[0][0])
+        seen.append(run_seed(found, probe, 0.5, 101, 1.0).latency_s[0])
     assert seen[0] is not None and seen[1] is not None
     np.testing.assert_allclose(seen[1] - seen[0], 0.3, atol=1e-9)
 

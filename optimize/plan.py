@@ -23,6 +23,7 @@ from optimize.explain.notes import (
 )
 from optimize.explain.why import why_given
 from optimize.market.candidates import candidates, no_own_hosts, offer_drops
+from optimize.market.context_fit import fitting
 from optimize.market.pools import pool_states, slo_rows
 from optimize.market.relay_bills import price_notes
 from optimize.market.relay_terms import relay_drops, relay_terms
@@ -72,7 +73,9 @@ def optimize(
         return unverified_plan(scenario, jobs, tell, solver)
     options, dropped = candidates(scenario, demand)
     costs = costs_of(scenario, options)
-    options, relays = with_escalations(scenario, demand, slos, options, costs, relay_terms(scenario, demand, slos))
+    options, relays, too_long = fitting(scenario, options, relay_terms(scenario, demand, slos), slos)
+    dropped = (*dropped, *too_long)
+    options, relays = with_escalations(scenario, demand, slos, options, costs, relays)
     market = Market(
         scenario=scenario,
         demand=demand,
@@ -205,10 +208,11 @@ def unverified_plan(scenario: Scenario, jobs: int, tell: Tell, solver: str) -> P
     """A plan on the user's own measured capacities; there is no engine to simulate."""
 
     demand, slos = demand_of(scenario), slo_rows(scenario)
-    dropped = (*offer_drops(scenario), *relay_drops(scenario, range(len(scenario.request_classes))))
+    _, relays, too_long = fitting(scenario, (), relay_terms(scenario, demand, slos), slos)
+    dropped = (*offer_drops(scenario), *relay_drops(scenario, range(len(scenario.request_classes))), *too_long)
     barred = {each.name for each in dropped}
     terms = tuple(each for each in measured_terms(scenario, slos) if each.option.offer.id not in barred)
-    market = Market(scenario, demand, slos, [], relay_terms(scenario, demand, slos), budget_usd(scenario), CapacityStore(None), jobs, tell)
+    market = Market(scenario, demand, slos, [], relays, budget_usd(scenario), CapacityStore(None), jobs, tell)
     market.solver = solver
     problem = replace(market.problem(Restriction(), []), pools=terms)
     settled = Settled(problem, solve(problem), ())

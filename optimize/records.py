@@ -17,12 +17,25 @@ Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class SloRow:
-    """One promise: `quantile` of `metric` of class `class_index` within `limit_s`. Rows of all classes form one flat list."""
+    """One promise: `quantile` of `metric` of class `class_index` within `limit_s`. Rows of all classes form one flat list.
+
+    refused   share of the class's prompts that its token budget refuses: never sent, not in the demand, and a miss of every promise
+    """
 
     class_index: int
     metric: str
     quantile: float
     limit_s: float
+    refused: float = 0.0
+
+    @property
+    def needed(self) -> float:
+        """The share of what is sent that must meet the limit; 1 where more is refused than the promise allows to miss.
+
+        >>> SloRow(0, "ttft", 0.9, 1.0).needed, SloRow(0, "ttft", 0.9, 1.0, refused=0.05).needed
+        (0.9, 0.9473684210526316)
+        """
+        return self.quantile if self.refused == 0.0 else min(self.quantile / (1 - self.refused), 1.0)
 
 
 @dataclass(frozen=True)
@@ -217,7 +230,10 @@ class GapParts:
 
 @dataclass(frozen=True)
 class SloVerdict:
-    """What the simulation says of one promise in the hour that is worst for it; attainment is pooled over seeds."""
+    """What the simulation says of one promise in the hour that is worst for it; attainment is pooled over seeds.
+
+    unanswered   share of the requests that were refused, failed, or never ended: they miss every promise
+    """
 
     row: SloRow
     hour: str
@@ -227,6 +243,7 @@ class SloVerdict:
     attainment_ci95: tuple[float, float]
     requests: int
     met: bool
+    unanswered: float = 0.0
     distribution: tuple[tuple[float, float], ...] = ()  # (cumulative share, latency in s), see `optimize.search.hour_evidence`
 
 

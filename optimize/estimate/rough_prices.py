@@ -85,7 +85,7 @@ def _kept(terms: RelayTerms, slos: tuple[SloRow, ...]) -> Floats:
     """[classes] USD a request; inf where the relay misses a promise of the class."""
     usd = terms.usd_per_request.copy()
     for row, miss in zip(slos, terms.miss, strict=True):
-        if miss > 1 - row.quantile:
+        if miss > 1 - row.needed:
             usd[row.class_index] = math.inf
     return usd
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from optimize.market.candidates import longest_request, models_of
-from optimize.market.relay_terms import class_sample
+from optimize.market.candidates import models_of
+from optimize.market.context_fit import KnownLengths, class_sample
+from optimize.market.relay_terms import may_serve
 from optimize.market.token_factors import class_factors
 from optimize.result import Floats, TooLong
 from optimize.search.loop import Market
@@ -15,8 +16,7 @@ from sim.traffic.model_tokens import counted_by_class
 def too_long(market: Market, c: int) -> TooLong | None:
     """What of class `c` does not fit; None where some candidate's context holds it, or none is there to hold anything.
 
-    A relay fails on the context when it refuses more requests than the class's strictest promise may miss, an own model when its longest
-    request does not fit (it is no candidate then).
+    A relay or an own model fails on the context when it refuses more requests than the class's strictest promise may miss.
     """
     if any(c in state.option.classes for state in market.states):
         return None
@@ -24,14 +24,12 @@ def too_long(market: Market, c: int) -> TooLong | None:
     quantile = max(row.quantile for row in market.slos if row.class_index == c)
     own = models_of(market.scenario, [c]) if market.scenario.offers else []
     limits = [(model.max_context, model.id, model.id) for model in own]
-    if any(sum(longest_request(request_class, model)) <= limit for limit, _, model in limits):
+    relays = [each for each in market.scenario.relays if may_serve(each, request_class, market.scenario)]
+    limits += [(each.max_context, each.id, each.model) for each in relays]
+    lengths = KnownLengths(market.scenario)
+    if not limits or any(lengths.of(c, model).refused(limit) <= 1 - quantile for limit, _, model in limits):
         return None
-    relays = [(terms.relay.max_context, terms.relay.id, terms.relay.model) for terms in market.relays if terms.eligible[c]]
-    if any(np.mean(sum(tokens_of(market, c, model)) > limit) <= 1 - quantile for limit, _, model in relays):
-        return None
-    if not limits and not relays:
-        return None
-    limit, name, model = max([*limits, *relays], key=lambda row: row[0])
+    limit, name, model = max(limits, key=lambda row: row[0])
     prompts, answers = tokens_of(market, c, model)
     return TooLong(
         class_name=request_class.name,

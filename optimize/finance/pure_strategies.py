@@ -103,7 +103,7 @@ def best_relay(plan: Plan, c: int) -> int | None:
 
     def fits(terms: RelayTerms) -> bool:
         rows = [i for i, row in enumerate(plan.program.slos) if row.class_index == c]
-        late = any(terms.miss[i] > 1 - plan.program.slos[i].quantile + 1e-9 for i in rows)
+        late = any(terms.miss[i] > 1 - plan.program.slos[i].needed + 1e-9 for i in rows)
         by_token = terms.units is None  # calls on provisioned units cost nothing, their units do
         return by_token and bool(terms.eligible[c]) and math.isfinite(terms.usd_per_request[c]) and not late
 

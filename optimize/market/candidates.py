@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
+from optimize.market.context_fit import KnownLengths, context_of
 from optimize.market.engine_settings import engine_limits
 from optimize.market.permits import matching, model_reason, policy_reason
 from optimize.market.relay_terms import relay_drops
@@ -15,7 +15,7 @@ from optimize.market.token_factors import class_factors
 from optimize.money.amounts import replica_hour_usd
 from optimize.records import Dropped, PoolOption
 from sim.catalog.facts import Gpu, Model, Offer, WeightFormat
-from sim.engine.deployment import BLOCK_TOKENS, Deployment
+from sim.engine.deployment import Deployment
 from sim.engine.memory import kv_blocks, kv_memory_bytes, weight_bytes
 from sim.plural import counted
 from sim.requests import Demand
@@ -54,6 +54,7 @@ def candidates(scenario: Scenario, demand: Demand) -> tuple[tuple[PoolOption, ..
     Classes without demand are left out. The order is that of the scenario: offers, models, weights, tensor parallel; then relays.
     """
     dropped: list[Dropped] = []
+    lengths = KnownLengths(scenario)
     wanted = [c for c in range(len(scenario.request_classes)) if demand.mean_rps[c].any()]
     shapes: list[tuple[Shape, tuple[int, ...]]] = []
     dropped += useless_sizes(scenario)
@@ -71,7 +72,7 @@ def candidates(scenario: Scenario, demand: Demand) -> tuple[tuple[PoolOption, ..
                 found, lost = shapes_of(offer, model, scenario.catalog.weight_formats[weights], scenario)
                 dropped += lost
                 for shape in found:
-                    classes, lost = classes_of(shape, scenario, wanted)
+                    classes, lost = classes_of(shape, lengths, wanted)
                     dropped += lost
                     if classes:
                         shapes.append((shape, classes))
@@ -216,27 +217,14 @@ def shapes_that_fit(deployment: Deployment, scenario: Scenario) -> str:
     return "; try " + ", or ".join(text for _, text in sorted(tips)) if tips else ""
 
 
-def longest_request(request_class: RequestClass, model: str) -> tuple[int, int]:
-    """(prompt, answer) tokens of the longest request that the class can send, as `model` counts them."""
-    answer = request_class.output_tokens.tokens[-1]
-    talk = request_class.conversation
-    if talk is not None:
-        prompt = talk.system_prompt_tokens + talk.history_cap_tokens + talk.user_tokens.tokens[-1]
-    else:
-        assert request_class.input_tokens is not None
-        prompt = request_class.input_tokens.tokens[-1]
-    factor_in, factor_out = request_class.factors(model)
-    return math.ceil(prompt * factor_in), math.ceil(answer * factor_out)
-
-
-def classes_of(shape: Shape, scenario: Scenario, wanted: Iterable[int]) -> tuple[tuple[int, ...], list[Dropped]]:
+def classes_of(shape: Shape, lengths: KnownLengths, wanted: Iterable[int]) -> tuple[tuple[int, ...], list[Dropped]]:
     """Classes that the shape may serve, with a reason for each that accepts the model and still may not be served."""
     kept, dropped = [], []
     for c in wanted:
-        request_class = scenario.request_classes[c]
+        request_class = lengths.scenario.request_classes[c]
         if shape.deployment.model.id not in request_class.models:
             continue
-        reason = class_reason(shape, request_class)
+        reason = class_reason(shape, request_class) or lengths.reason(c, shape.deployment.model.id, context_of(shape.deployment))
         if reason:
             dropped.append(Dropped(f"{shape.name}:{request_class.name}", reason))
         else:
@@ -249,12 +237,6 @@ def class_reason(shape: Shape, request_class: RequestClass) -> str:
     needed, offered = request_class.data_residency, shape.offer.residency
     if needed and not set(needed) & set(offered):
         return f"data must stay in {' or '.join(needed)}; the offer states {', '.join(offered) or 'no place'}"
-    tokens = sum(longest_request(request_class, shape.deployment.model.id))
-    if tokens > shape.deployment.model.max_context:
-        return f"longest request {tokens:,} tokens > context of {shape.deployment.model.max_context:,}"
-    room = kv_blocks(shape.deployment) * BLOCK_TOKENS
-    if math.ceil(tokens / BLOCK_TOKENS) * BLOCK_TOKENS > room:
-        return f"longest request {tokens:,} tokens > {room:,} tokens of KV cache; try a larger tensor_parallel"
     return ""
 
 

@@ -53,4 +53,5 @@ def pool_of(option: PoolOption, cost: StepCost, replicas: int, network_s: float)
         limits=option.deployment.limits,
         replicas=replicas,
         network_ps=round(network_s * PS),
+        context_tokens=option.deployment.model.max_context,
     )

@@ -14,6 +14,8 @@ from sim.engine.deployment import StepCost
 from sim.exact import log
 from sim.requests import Demand
 from sim.scenario.scenario import Scenario
+from sim.traffic.budget_effect import refused_share
+from sim.traffic.lengths import turns_mean
 
 SIZES = (1, 2, 3, 4, 6, LARGEST_POOL)
 LARGE_SIZES = (12, 16, 24, 32, 48, 64)  # measured too where bursts or tight promises leave LARGEST_POOL little of the ideal
@@ -27,10 +29,10 @@ def slo_rows(scenario: Scenario) -> tuple[SloRow, ...]:
     """All promises of all classes as one flat list. A class without any gets e2e p95 <= 600 s, so that its backlog stays bounded."""
     rows = []
     for c, request_class in enumerate(scenario.request_classes):
-        promises = request_class.slo
-        rows += [SloRow(c, s.metric, s.quantile, s.limit_s) for s in promises]
+        promises, refused = request_class.slo, refused_share(request_class, turns_mean(scenario))
+        rows += [SloRow(c, s.metric, s.quantile, s.limit_s, refused) for s in promises]
         if not promises:
-            rows.append(SloRow(c, "e2e", 0.95, 600.0))
+            rows.append(SloRow(c, "e2e", 0.95, 600.0, refused))
     return tuple(rows)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from optimize.market.context_fit import KnownLengths, class_sample
 from optimize.market.contract_terms import contracted
 from optimize.market.permits import class_reason, relay_reason
 from optimize.market.relay_bills import class_bill, hour_factors, kept_of, meter_of
@@ -13,13 +14,9 @@ from optimize.market.token_factors import class_factors
 from optimize.records import Dropped, RelayTerms, SloRow
 from sim.catalog.facts import Relay
 from sim.relay.server import relay_miss
-from sim.requests import Demand, Requests
-from sim.scenario.scenario import LogTraffic, RequestClass, Scenario, Slo
-from sim.traffic import at_rates
+from sim.requests import Demand
+from sim.scenario.scenario import RequestClass, Scenario, Slo
 from sim.traffic.model_tokens import counted_by_class
-from sim.traffic.replay import class_rows
-
-SAMPLE = 20_000
 
 
 def may_serve(relay: Relay, request_class: RequestClass, scenario: Scenario | None = None) -> bool:
@@ -34,41 +31,33 @@ def may_serve(relay: Relay, request_class: RequestClass, scenario: Scenario | No
 
 def relay_drops(scenario: Scenario, wanted: Iterable[int]) -> list[Dropped]:
     """For each relay of a model that a wanted class accepts and that may not be used all the same: why."""
-    dropped = []
-    classes = [scenario.request_classes[c] for c in wanted]
+    dropped, lengths = [], KnownLengths(scenario)
+    classes = {c: scenario.request_classes[c] for c in wanted}
     for relay in scenario.relays:
-        named = [each for each in classes if relay.model in each.models]
+        named = {c: each for c, each in classes.items() if relay.model in each.models}
         if not named:
             continue  # sells a model that nobody asked for
         reason = relay_reason(relay, scenario)
         if reason:
             dropped.append(Dropped(relay.id, reason))
             continue
-        for each in named:
-            reason = class_reason(relay, each)
+        for c, each in named.items():
+            reason = class_reason(relay, each) or lengths.reason(c, relay.model, relay.max_context)
             if reason and reason != "self_hosted_only":  # the class says so itself
                 dropped.append(Dropped(f"{relay.id}:{each.name}", reason))
     return dropped
-
-
-def class_sample(scenario: Scenario, c: int) -> Requests:
-    """Requests of class `c` that stand for all: every row of a log, else a fixed sample."""
-    if isinstance(scenario.traffic, LogTraffic) and len(rows := class_rows(scenario, c)):
-        return rows
-    rates = [0.0] * len(scenario.request_classes)
-    rates[c] = 1.0
-    return at_rates(scenario, rates, seed=77, n_requests=SAMPLE)
 
 
 def relay_terms(scenario: Scenario, demand: Demand, slos: tuple[SloRow, ...]) -> list[RelayTerms]:
     """Terms of every candidate relay that at least one class may use."""
     classes = range(len(scenario.request_classes))
     samples = {c: class_sample(scenario, c) for c in classes}
-    answer = []
+    answer, lengths = [], KnownLengths(scenario, samples)
     for relay in scenario.relays:
         if relay_reason(relay, scenario):
             continue
-        eligible = np.array([may_serve(relay, scenario.request_classes[c]) for c in classes])
+        eligible = np.array([may_serve(relay, each) for each in scenario.request_classes])
+        eligible = np.array([e and not lengths.reason(c, relay.model, relay.max_context) for c, e in enumerate(eligible)])
         if not eligible.any():
             continue
         usd, miss = np.full(len(eligible), np.inf), np.zeros(len(slos))

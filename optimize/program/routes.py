@@ -116,7 +116,7 @@ def breakable(problem: ProgramInput, routes: tuple[PoolRoute, ...]) -> frozenset
     """Promises that at least one pool or relay would break alone; the others hold whoever serves, and their miss shares do not matter."""
     found = set()
     for i, row in enumerate(problem.slos):
-        c, allowed = row.class_index, 1.0 - row.quantile
+        c, allowed = row.class_index, 1.0 - row.needed
         over = [
             miss_over(route.terms.option.escalation, c, i, float(level.miss[i]), allowed)
             for route in routes

@@ -15,7 +15,7 @@ from optimize.search.hour_evidence import HourEvidence
 from optimize.search.simulated_hour import Hour
 from sim.scenario.scenario import Scenario
 
-RULES = 3  # raise when seeds are judged otherwise: when an hour is closed, what a verdict says
+RULES = 4  # raise when seeds are judged otherwise: when an hour is closed, what a verdict says
 
 
 def hour_key(scenario: Scenario, problem: ProgramInput, hour: Hour, seeds: Sequence[int]) -> str:
@@ -41,7 +41,7 @@ def stored(evidence: HourEvidence) -> dict[str, Any]:
 def _verdict_stored(verdict: SloVerdict) -> dict[str, Any]:
     row, rest = verdict.row, vars(verdict)
     kept = {name: rest[name] for name in rest if name != "row"}
-    return {**kept, "row": [row.class_index, row.metric, row.quantile, row.limit_s]}
+    return {**kept, "row": [row.class_index, row.metric, row.quantile, row.limit_s, row.refused]}
 
 
 def restored(value: dict[str, Any], problem: ProgramInput, hour: Hour) -> HourEvidence:

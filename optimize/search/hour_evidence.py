@@ -132,8 +132,19 @@ def slo_verdict(row: SloRow, hour: str, latency_s: Sequence[npt.NDArray[np.float
         attainment_ci95=answer.attainment_ci95,
         requests=answer.requests,
         met=answer.met,
+        unanswered=unanswered(latency_s),
         distribution=latency_ladder(latency_s, row.quantile),
     )
+
+
+def unanswered(latency_s: Sequence[npt.NDArray[np.floating[Any]]]) -> float:
+    """Share of the samples that are infinite: refused, failed or unfinished requests.
+
+    >>> unanswered([np.array([1.0, np.inf]), np.array([2.0, 3.0])]), unanswered([])
+    (0.25, 0.0)
+    """
+    total = sum(len(each) for each in latency_s)
+    return sum(int(np.count_nonzero(np.isinf(each))) for each in latency_s) / total if total else 0.0
 
 
 SHARES = (

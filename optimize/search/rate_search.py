@@ -61,7 +61,7 @@ def window_s(probe: Probe, rate_rps: float) -> float:
     Enough: every promise allows MISSES of them to be late. The first requests of a longer window are those of a shorter one.
     """
     usual = min(max(ENOUGH / probe.first_guess_rps, WINDOW_S[0]), WINDOW_S[1])
-    asked = ((probe.mix[row.class_index], 1 - row.quantile) for row in probe.slos)
+    asked = ((probe.mix[row.class_index], 1 - row.needed) for row in probe.slos)
     known = max((MISSES / (share * allowed) for share, allowed in asked if share > 0 and allowed > 0), default=0.0)
     return max(usual, min(known, MOST_REQUESTS) / rate_rps)
 
@@ -173,7 +173,7 @@ class RateSearch:
     def sustained(self, trial: Trial) -> bool:
         """Whether every promise of what is sent here holds, on requests that came, and the backlog does not grow."""
         asked = np.array([self.probe.mix[row.class_index] > 0 for row in self.probe.slos])
-        quantiles = np.array([row.quantile for row in self.probe.slos])
+        quantiles = np.array([row.needed for row in self.probe.slos])
         return trial.drift <= self.drift and bool(np.all((trial.attained >= quantiles)[asked]))
 
     def sustains(self, step: int, seeds: Sequence[int]) -> bool:
@@ -251,7 +251,7 @@ def with_margin(search: RateSearch, largest: float) -> tuple[float, Trial]:
 def with_room(trial: Trial, probe: Probe) -> bool:
     """Whether ten seeds that scatter like those of `trial` would speak for a fresh week."""
     allowed = deviations(len(HOLD_OUT_SEEDS), probe.hours) * np.std(trial.by_seed, axis=0, ddof=1)
-    quantiles = np.array([row.quantile for row in probe.slos])
+    quantiles = np.array([row.needed for row in probe.slos])
     return bool(np.all(np.isnan(trial.attained) | (trial.by_seed.mean(axis=0) - allowed >= quantiles)))
 
 

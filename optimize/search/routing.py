@@ -11,8 +11,9 @@ import numpy.typing as npt
 
 from optimize.market.candidates import candidates
 from optimize.market.cascades import tiers_of
+from optimize.market.context_fit import class_sample, fitting
 from optimize.market.pools import pool_states
-from optimize.market.relay_terms import class_sample, relay_terms
+from optimize.market.relay_terms import relay_terms
 from optimize.money.amounts import share_of
 from optimize.records import Alternative, Escalation, Floats, PoolOption, ProgramInput, RelayTerms, SloRow
 from optimize.search.loop import Market, Restriction, Settled, settle
@@ -163,7 +164,7 @@ def market_of(scenario: Scenario, market: Market) -> Market:
     """`market` for another scenario of the same demand and promises."""
     options, _ = candidates(scenario, market.demand)
     costs = {o.deployment.id: step_cost(o.deployment, scenario.catalog.calibration) for o in options if o.deployment is not None}
-    relays = relay_terms(scenario, market.demand, market.slos)
+    options, relays, _ = fitting(scenario, options, relay_terms(scenario, market.demand, market.slos), market.slos)
     options, relays = with_escalations(scenario, market.demand, market.slos, options, costs, relays)
     return replace(market, scenario=scenario, states=pool_states(options, costs, market.demand, market.slos), relays=relays)
 

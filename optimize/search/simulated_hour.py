@@ -26,6 +26,7 @@ from sim.scenario.scenario import Scenario
 from sim.streams import stream
 from sim.traffic import hour as hour_traffic
 from sim.traffic.arrivals import MAX_ARRIVALS, check_size
+from sim.traffic.budget_effect import with_refused
 
 WARMUP_S = 600.0
 HOUR_S = 3600.0
@@ -155,10 +156,12 @@ def simulate_hour(scenario: Scenario, problem: ProgramInput, hour: Hour, seed: i
     in_hour = (log.arrival_ps >= start) & (log.arrival_ps < end)
     metrics = {c: class_metrics(log, c, from_ps=start, to_ps=end) for c in {row.class_index for row in problem.slos}}
     for i, row in enumerate(problem.slos):
-        samples = metrics[row.class_index][row.metric]
+        sent = metrics[row.class_index][row.metric]
+        samples = with_refused(sent, row.refused)
         by_target = sent_to[in_hour & (log.class_id == row.class_index)].astype(np.int64)
         by_target[by_target < 0] = targets
         seen[:, i] = np.bincount(by_target, minlength=targets + 1)
-        met[:, i] = np.bincount(by_target, weights=samples <= row.limit_s, minlength=targets + 1)
+        met[:, i] = np.bincount(by_target, weights=sent <= row.limit_s, minlength=targets + 1)
+        seen[targets, i] += len(samples) - len(sent)  # nobody is to blame
         latency.append(samples.astype(np.float32))
     return HourSample(met, seen, tuple(latency), len(requests), result.events, len(requests) if by_event else 0)

@@ -162,7 +162,8 @@ def build_fleet(scenario: Scenario, pools: list[NamedPool], relays: list[str], r
         cost = step_cost(named.deployment, scenario.catalog.calibration)
         calibrated &= cost.calibrated
         blocks = kv_blocks(named.deployment)
-        targets.append(Pool(named.name, cost, blocks, named.deployment.limits, named.replicas, round(scenario.policy.network_s * PS)))
+        network_ps, context = round(scenario.policy.network_s * PS), named.deployment.model.max_context
+        targets.append(Pool(named.name, cost, blocks, named.deployment.limits, named.replicas, network_ps, context))
         for c, request_class in enumerate(scenario.request_classes):
             if named.deployment.model.id in request_class.models:
                 load = saturated_load_s(

@@ -83,7 +83,9 @@ def fleet_in(plan: dict[str, Any], scenario: Scenario, t: int, router: str) -> t
         cost = step_cost(deployment, scenario.catalog.calibration)
         calibrated &= cost.calibrated
         network_ps = round(scenario.policy.network_s * PS)
-        targets.append(Pool(entry["pool"], cost, kv_blocks(deployment), deployment.limits, replicas, network_ps))
+        targets.append(
+            Pool(entry["pool"], cost, kv_blocks(deployment), deployment.limits, replicas, network_ps, deployment.model.max_context)
+        )
         models.append(deployment.model.id)
     for name, enforce in relays:
         targets.append(RelayEndpoint(name, named[name], enforce_limits=enforce))

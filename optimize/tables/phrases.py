@@ -108,6 +108,7 @@ def verdict_sentences(plan: Plan, bill: Bill) -> str:
     if plan.status == "met" and proof is not None:
         held = f"Every promise held in {proof.requests_simulated:,} simulated requests, each hour on {seeds_used(proof)} hold-out seeds."
         fewest = min((v.requests for v in proof.verdicts), default=0)
+        held += unanswered_words(plan, proof)
         return f"{cost}, {room}. {held}" + (f" One of them was seen by {fewest} requests only: that proves little." if fewest < FEW else "")
     if plan.status == "missed" and proof is not None:
         missed = sum(not v.met for v in proof.verdicts)
@@ -120,6 +121,18 @@ def verdict_sentences(plan: Plan, bill: Bill) -> str:
     served = "; ".join(unserved(plan)) or "not every request can be served"
     what = "no plan fits the budget" if plan.status == "over_budget" else "no plan keeps every promise"
     return f"{what[0].upper()}{what[1:]}. For {cost}: {served}."
+
+
+NOTABLE = 0.001  # share of a class's requests without an answer, from which the verdict says so
+
+
+def unanswered_words(plan: Plan, proof: Verification) -> str:
+    """Which classes have requests that nobody answers although the promises hold; empty where none has a notable share."""
+    worst: dict[int, float] = {}
+    for each in proof.verdicts:
+        worst[each.row.class_index] = max(worst.get(each.row.class_index, 0.0), each.unanswered)
+    told = [f"{percent(share)} of {plan.program.class_names[c]}" for c, share in sorted(worst.items()) if share >= NOTABLE]
+    return f" Never answered, because they fit no context, fail or do not end: {', '.join(told)}." if told else ""
 
 
 def unserved(plan: Plan) -> list[str]:

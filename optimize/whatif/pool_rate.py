@@ -78,7 +78,8 @@ class PoolRate:
         wanted = [each.share if deployment.model.id in each.models else 0.0 for each in scenario.request_classes]
         rates = [rate_rps * share / sum(wanted) for share in wanted]
         cost = step_cost(deployment, scenario.catalog.calibration)
-        pool = Pool("pool", cost, kv_blocks(deployment), deployment.limits, 1, round(scenario.policy.network_s * PS))
+        network_ps, context = round(scenario.policy.network_s * PS), deployment.model.max_context
+        pool = Pool("pool", cost, kv_blocks(deployment), deployment.limits, 1, network_ps, context)
         for seed in SEEDS:
             requests = at_rates(scenario, rates, seed=seed, duration_s=WARMUP_S + WINDOW_S)
             log = probe(pool, requests, router_of(scenario)).log

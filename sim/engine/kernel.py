@@ -18,6 +18,7 @@ from typing import Any
 
 from sim.engine.jit import compiled
 from sim.engine.layout import (
+    CONTEXT,
     ENDED,
     ERROR,
     IDLE,
@@ -120,7 +121,8 @@ def offer(front: Any, replicas: Any, work: Any, table: Any, rows: Any, links: An
             best = _stay(front, table, links, i, int(limit), int(best), int(least))
     if router == ROUND_ROBIN:
         table[NEXT] = 0 if best + 1 == size else best + 1
-    if (rows[i].input + rows[i].output + 14) >> 4 > table[KV_BLOCKS] - table[WATERMARK]:
+    tokens = rows[i].input + rows[i].output
+    if (tokens + 14) >> 4 > table[KV_BLOCKS] - table[WATERMARK] or tokens > table[CONTEXT]:
         rows[i].status = REJECTED_STATUS
         return REJECTED
     if router == SESSION_AFFINITY:

@@ -8,6 +8,8 @@ from enum import IntEnum
 from sim.catalog.relay_records import RetryPolicy as RetryPolicy
 from sim.engine.deployment import EngineLimits, StepCost
 
+ANY_LENGTH = 2**31
+
 
 class Status(IntEnum):
     """How a request ended; all but FINISHED miss every SLO. IN_FLIGHT: still open at the end of the simulated time."""
@@ -21,7 +23,11 @@ class Status(IntEnum):
 
 @dataclass(frozen=True)
 class Pool:
-    """Replicas of one deployment behind one queue discipline. `network_ps` is one round trip between client and pool."""
+    """Replicas of one deployment behind one queue discipline.
+
+    network_ps       one round trip between client and pool
+    context_tokens   longest prompt and answer together that the model takes; a longer request is rejected
+    """
 
     name: str
     cost: StepCost
@@ -29,6 +35,7 @@ class Pool:
     limits: EngineLimits
     replicas: int
     network_ps: int = 0
+    context_tokens: int = ANY_LENGTH
 
 
 @dataclass(frozen=True)

@@ -66,7 +66,7 @@ class PoolState:
         prompts, systems = (0, 0) if links is None else (links.prompts, links.systems)
         self.table[: layout.HEADER] = (
             pool.kv_blocks, self.watermark, seqs, tokens, cost.sequence_ps, cost.pair_ps, cost.prefill_context_ps,
-            ROUTER_CODES[router], 0, 0, -1, limits.prefix_caching, prompts, systems, affinity_slack, levels,
+            ROUTER_CODES[router], 0, 0, -1, limits.prefix_caching, prompts, systems, affinity_slack, levels, pool.context_tokens,
         )  # fmt: skip
         self.table[layout.HEADER :] = np.concatenate([cost.base_ps[: tokens + 1], cost.context_ps[: seqs + 1]])
         self.arrays = (self.front, self.replicas, self.work, self.table, self.rows, self.links)

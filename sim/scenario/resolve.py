@@ -252,8 +252,18 @@ def _relay(spec: RelaySpec, catalog: Catalog, path: Path) -> Relay:
         "ttft_sigma": WIDEST_STEADY_TTFT_SIGMA,
         "tokens_sigma": 0.2,
         "grade": "quote",
+        "max_context": context_of_model(str(given.get("model")), catalog),
     }
     return Relay(id=spec.name, latency_source=_source(path), **({"source": _source(path)} | defaults | given))
+
+
+def context_of_model(model: str, catalog: Catalog) -> int:
+    """Longest prompt and answer that a relay of `model` takes where nobody says: that of the model, else the shortest that any row of the
+    catalogue states for it, else the default of a relay.
+    """
+    if model in catalog.models:
+        return catalog.models[model].max_context
+    return min((row.max_context for row in catalog.relays.values() if row.model == model), default=Relay.max_context)
 
 
 def _source(path: Path, row: Source | None = None) -> Source:

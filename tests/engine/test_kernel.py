@@ -163,3 +163,9 @@ def test_an_unwritable_cache_still_compiles() -> None:
         "assert f(1) == 2"
     )
     subprocess.run([sys.executable, "-c", code], check=True, env={"NUMBA_CACHE_DIR": "/dev/null/none", "PATH": ""})
+
+
+def test_a_request_longer_than_the_context_of_the_model_is_rejected() -> None:
+    pool = replace(make_pool(), context_tokens=100)
+    log = probe(pool, make_requests([(0, 90, 10), (0, 90, 11), (0, 1, 1)])).log
+    assert log.status.tolist() == [Status.FINISHED, Status.REJECTED, Status.FINISHED]

@@ -79,7 +79,7 @@ def relayless(problem: ProgramInput) -> set[int]:
     for terms in problem.relays:
         for c in np.flatnonzero(terms.eligible).tolist():
             rows = [i for i, row in enumerate(problem.slos) if row.class_index == c]
-            late = any(terms.miss[i] > 1 - problem.slos[i].quantile + 1e-9 for i in rows)
+            late = any(terms.miss[i] > 1 - problem.slos[i].needed + 1e-9 for i in rows)
             if math.isfinite(terms.usd_per_request[c]) and not late:
                 served.add(c)
     return set(range(len(problem.class_names))) - served

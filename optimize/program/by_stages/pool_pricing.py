@@ -63,7 +63,7 @@ def capacity_worth(problem: ProgramInput, route: PoolRoute, t: int, duals: dict[
             value = duals.get(("demand", c, t), 0.0) * answered(found, c) + again_worth(found, c, t, duals)
             value += duals.get(("spot", c, t), 0.0) if spot else 0.0
             for i in np.flatnonzero([row.class_index == c for row in slos]):
-                value += duals.get(("miss", int(i), t), 0.0) * miss_over(found, c, int(i), float(level.miss[i]), 1.0 - slos[i].quantile)
+                value += duals.get(("miss", int(i), t), 0.0) * miss_over(found, c, int(i), float(level.miss[i]), 1.0 - slos[i].needed)
             load = float(level.load[c] * demand[c, t])
             best = max(best, value / load) if load > 0 else math.inf
     return best

@@ -46,7 +46,7 @@ def miss_rows(model: Model) -> None:
         rows_of.setdefault(row.class_index, []).append(i)
 
     def over(found: Escalation | None, c: int, i: int, share: float) -> float:
-        return miss_over(found, c, i, share, 1.0 - slos[i].quantile)
+        return miss_over(found, c, i, share, 1.0 - slos[i].needed)
 
     for (p, j, c, t), variable in model.flow.items():
         found = model.problem.pools[p].option.escalation

@@ -21,7 +21,7 @@ from sim.engine.pool import Pool, Status
 from sim.latency import METRICS, attainment, class_metrics, quantile
 from sim.relay.endpoint import RelayEndpoint
 from sim.relay.prompt_cache import cached_and_written
-from sim.traffic.budget_effect import budget_effect
+from sim.traffic.budget_effect import budget_effect, with_refused
 from sim.traffic.lengths import turns_mean
 
 if TYPE_CHECKING:
@@ -144,7 +144,8 @@ def _class(run: SimulationRun, c: int) -> Json:
     request_class = run.scenario.request_classes[c]
     effect = budget_effect(request_class, turns_mean(run.scenario))
     samples = class_metrics(run.result.log, c, run.from_ps, run.to_ps)
-    size = len(samples["ttft"])
+    size, refused = len(samples["ttft"]), 0.0 if effect is None else effect.refused_share
+    judged = {metric: with_refused(samples[metric], refused) for metric in METRICS}
     return {
         "name": request_class.name,
         "requests": size,
@@ -157,9 +158,9 @@ def _class(run: SimulationRun, c: int) -> Json:
                 "metric": slo.metric,
                 "quantile": slo.quantile,
                 "limit_s": slo.limit_s,
-                "simulated_s": seconds(quantile(samples[slo.metric], slo.quantile)) if size else None,
-                "attainment": number(attainment(samples[slo.metric], slo.limit_s)) if size else None,
-                "met": bool(quantile(samples[slo.metric], slo.quantile) <= slo.limit_s) if size else None,
+                "simulated_s": seconds(quantile(judged[slo.metric], slo.quantile)) if size else None,
+                "attainment": number(attainment(judged[slo.metric], slo.limit_s)) if size else None,
+                "met": bool(quantile(judged[slo.metric], slo.quantile) <= slo.limit_s) if size else None,
             }
             for slo in request_class.slo
         ],
@@ -217,7 +218,7 @@ def _budget(name: str, effect: Json) -> str:
     return (
         f"{name}: prompts of {effect['input_tokens']:,.0f} tokens on average (without the budget {effect['input_tokens_without']:,.0f}), "
         f"{percent(effect['prefix_share'])} of it shared with an earlier one ({percent(effect['prefix_share_without'])}); "
-        f"{percent(effect['refused_share'])} of prompts refused as too long, beside the requests counted here"
+        f"{percent(effect['refused_share'])} of prompts refused as too long: a miss of every promise, beside the requests counted here"
     )
 
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from optimize.market.context_fit import class_sample
 from optimize.market.relay_bills import Kept, cached_tokens, kept_of
-from optimize.market.relay_terms import class_sample
 from sim.fleet.fleet import Fleet
 from sim.fleet.simulate import simulate
 from sim.relay.endpoint import RelayEndpoint

@@ -204,7 +204,7 @@ def assemble(
     )
 
 
-def unverified_plan(scenario: Scenario, jobs: int, tell: Tell, solver: str) -> Plan:
+def unverified_plan(scenario: Scenario, jobs: int, tell: Tell, solver: str = "highs") -> Plan:
     """A plan on the user's own measured capacities; there is no engine to simulate."""
 
     demand, slos = demand_of(scenario), slo_rows(scenario)

@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: plan test test-relay setup lint bench slow clean
+.PHONY: plan test test-relay setup lint docs bench slow clean
 
 plan: setup
 	$(BIN)/python cli.py optimize scenarios/million_dau.yaml
@@ -25,6 +25,13 @@ test-relay: setup
 lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+
+# Pages and files that are made from the code; a test says when they are stale.
+docs: setup
+	$(BIN)/python -m sim.scenario.reference docs/reference/scenario.md
+	$(BIN)/python -m sim.scenario.json_schema scenarios/scenario.schema.json
+	$(BIN)/python -m optimize.tables.catalogue_reference docs/reference/catalogue.md
+	$(BIN)/python -m optimize.report.terminal.render_reference > docs/reference/plan-tables.md
 
 bench: setup
 	$(BIN)/python benchmarks/speed.py

@@ -46,10 +46,12 @@ from sim.engine.deployment import StepCost
 from sim.engine.step_cost import step_cost
 from sim.engine.warm import warm_up
 from sim.plural import counted
+from sim.progress import Stage
 from sim.scenario.scenario import Scenario
 from sim.traffic import demand as demand_of
 
 LARGE_GAP = 0.03  # between cost and bound, above which simple fleets are tried at length
+SEARCHED, PROVED, SETTLED = 0.35, 0.5, 0.6  # parts of the time of a whole run that lie before its stages; rough, for "about 2 min left"
 
 
 def optimize(
@@ -96,7 +98,9 @@ def optimize(
     status = "infeasible"
     notes: list[str] = []
     if not settled.unserved:
+        tell(Stage("the plan of the measured program is found; now its proof", SEARCHED))
         settled, evidence = prove(market, settled)
+        tell(Stage("the proof is done; now whether fewer hosts do", PROVED))
         settled, evidence = slim_down(market, settled, evidence)
         settled, evidence = no_dearer_than_simple(market, settled, evidence)
         status = proven_status(settled, evidence)
@@ -173,6 +177,8 @@ def assemble(
     ]
     lines = cost_lines(problem, solution)
     market.tell(effort(market, evidence))
+    if not only_plan:
+        market.tell(Stage("the plan stands; now what surrounds it: alternatives, explanation, uncertainty", SETTLED))
     around = None if only_plan else surroundings(market, settled, status, lines, full)
     return Plan(
         scenario=scenario,

@@ -123,7 +123,7 @@ def test_help_answers_in_under_three_tenths_of_a_cpu_second(cache: Path) -> None
 def test_help_of_a_command_ends_with_an_example(run: Terminal, command: str) -> None:
     ran = run(command, "--help")
     assert ran.code == 0
-    assert f"Example: python cli.py {command} " in " ".join(ran.out.split())
+    assert f"Example: servemix {command} " in " ".join(ran.out.split())
 
 
 def test_unknown_command_is_bad_input(run: Terminal) -> None:

@@ -59,7 +59,7 @@ def command(scenario: Scenario, explain: str = BRIEF) -> str:
     sets = [part for text in scenario.overrides for part in ("--set", text)]
     more = [] if explain == BRIEF else ["--explain", explain]
     path = scenario.path if scenario.text is None else Path(COPIES, scenario.path.name)  # the text is kept in the results folder alone
-    return shlex.join(["python", "cli.py", "optimize", path.as_posix(), "--seed", str(scenario.seed), *sets, *more])
+    return shlex.join(["servemix", "optimize", path.as_posix(), "--seed", str(scenario.seed), *sets, *more])
 
 
 def plan_bytes(plan: Json) -> bytes:

@@ -8,10 +8,10 @@ from typing import Annotated
 import typer
 import typer.core
 
-from optimize.commands.common import AsJson, app, emit_json, tell
+from optimize.commands.common import AsJson, command, emit_json, tell
 
 
-@app.command(epilog="Example: python cli.py calibrate scenarios/measured/l4_qwen2.5-7b.csv --gpu l4 --model qwen2.5-7b")
+@command("calibrate scenarios/measured/l4_qwen2.5-7b.csv --gpu l4 --model qwen2.5-7b")
 def calibrate(
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="vLLM, GuideLLM, AIPerf or GenAI-Perf results, or our CSV.")],
     gpu: Annotated[str, typer.Option("--gpu", help="GPU of the catalogue that the runs were made on.")],

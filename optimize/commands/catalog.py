@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,7 +9,7 @@ from typing import Annotated, Any
 import typer
 import typer.core
 
-from optimize.commands.common import AsJson, emit_json, tell
+from optimize.commands.common import AsJson, command, emit_json, tell
 
 
 class _Tables(typer.core.TyperGroup):
@@ -24,7 +22,7 @@ class _Tables(typer.core.TyperGroup):
 tables = typer.Typer(cls=_Tables, add_completion=False, rich_markup_mode=None)
 
 
-@tables.command("show", epilog="Example: python cli.py catalog offers aws.g6e.xlarge")
+@command("catalog offers aws.g6e.xlarge", "show", tables)
 def catalog(
     table: Annotated[str, typer.Argument(help="gpus, models, formats, offers, relays or tokenizers.")] = "gpus",
     name: Annotated[str | None, typer.Argument(help="One row in full, or the rows that a pattern such as 'aws.*' matches.")] = None,
@@ -40,7 +38,7 @@ def catalog(
         print(render_catalogue(table, rows, whole=name is not None), end="")
 
 
-@tables.command("refresh", epilog="Example: python cli.py catalog refresh --on 2026-11-30")
+@command("catalog refresh --on 2026-11-30", "refresh", tables)
 def catalog_refresh(
     file: Annotated[Path | None, typer.Option("--file", help="A relays.yaml of your own instead of the catalogue's.")] = None,
     package: Annotated[str, typer.Option("--package", help="Price package: genai-prices or litellm.")] = "genai-prices",
@@ -51,6 +49,7 @@ def catalog_refresh(
     as_json: AsJson = False,
 ) -> None:
     """Relay list prices as an installed price package has them today, as a diff to review. Works offline."""
+    from optimize.report.terminal.render_plan import coloured
     from optimize.report.terminal.render_refresh import diff_text, refresh_json, refresh_words
     from sim.catalog.refresh.refresh import run
 
@@ -59,6 +58,6 @@ def catalog_refresh(
     if as_json:
         emit_json(refresh_json(found, written))
         return
-    print(diff_text(found, colour=sys.stdout.isatty() and "NO_COLOR" not in os.environ), end="")
+    print(diff_text(found, colour=coloured()), end="")
     for line in refresh_words(found, written):
         tell(line)

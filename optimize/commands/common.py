@@ -1,35 +1,33 @@
-"""What every command shares: options, progress on stderr, JSON on stdout, and the order of `--help`."""
+"""What every command shares: options, examples, progress on stderr, JSON on stdout, and the order of `--help`."""
 
 from __future__ import annotations
 
+import functools
+import inspect
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 import typer.core
 
+from sim.progress import Stage
+from sim.scenario.written_text import Origin, WrittenText
+
 ORDER = [
-    "optimize",
-    "simulate",
-    "validate",
-    "calibrate",
-    "new",
-    "probe",
-    "compare",
-    "rerun",
-    "whatif",
-    "decide",
-    "catalog",
-    "estimate",
+    *("optimize", "simulate", "whatif", "decide", "new", "check", "compare", "rerun"),
+    *("validate", "calibrate", "probe", "catalog", "estimate"),
 ]  # as `--help` lists them
+CHECKOUT = Path(__file__).resolve().parents[2] / "scenarios"  # an installed package has its samples elsewhere
 
 
 class InOrder(typer.core.TyperGroup):
     """Commands in the order in which people meet them, not in that of imports."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        return sorted(super().list_commands(ctx), key=ORDER.index)
+        return sorted(super().list_commands(ctx), key=lambda name: ORDER.index(name) if name in ORDER else len(ORDER))
 
 
 app = typer.Typer(
@@ -37,23 +35,109 @@ app = typer.Typer(
     cls=InOrder,
     help="Cheapest mix of GPUs and relay APIs that keeps a latency promise, proved by simulation.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
 
 
-ScenarioFile = Annotated[Path, typer.Argument(metavar="SCENARIO", help="Scenario file (YAML).")]
+ScenarioFile = Annotated[Path, typer.Argument(metavar="SCENARIO", help="Scenario file (YAML); - reads standard input.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else.")]
 OutFolder = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Write results into this folder.")]
 Seed = Annotated[int | None, typer.Option("--seed", min=0, help="Seed instead of the scenario's.")]
 Settings = Annotated[list[str] | None, typer.Option("--set", metavar="KEY.PATH=VALUE", help="Override a scenario key; may be repeated.")]
 Jobs = Annotated[int, typer.Option("--jobs", min=1, max=256, help="Processes that simulate at the same time.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress on stderr; errors still go there.")]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Progress with its times, versions and folders: for a bug report.")]
 
 
-def tell(message: str) -> None:
-    """Progress goes to stderr: stdout is the answer."""
-    print(message, file=sys.stderr, flush=True)
+class Voice:
+    """Progress on stderr: stdout is the answer. `level` is 0 (quiet), 1, or 2 (verbose)."""
+
+    def __init__(self) -> None:
+        self.level, self.started_s = 1, time.monotonic()
+
+    def tell(self, message: str) -> None:
+        """One line, with its time if verbose; a stage of the work says about how long the rest takes."""
+        if self.level == 0:
+            return
+        passed_s = time.monotonic() - self.started_s
+        when = f"{passed_s:8.1f} s  " if self.level == 2 else ""
+        rest = f" (about {spoken(left_s)} left)" if isinstance(message, Stage) and (left_s := message.left_s(passed_s)) >= 5 else ""
+        print(f"{when}{message}{rest}", file=sys.stderr, flush=True)
+
+    def begin(self, quiet: bool, verbose: bool) -> None:
+        """A command begins."""
+        self.level, self.started_s = 0 if quiet else 2 if verbose else 1, time.monotonic()
+        if self.level == 2:
+            from optimize.audit.manifest import software
+            from optimize.search.cache import default_folder
+
+            self.tell(" ".join(f"{name} {version}" for name, version in software().items()))
+            self.tell(f"measured capacities in {default_folder()}")
+
+
+VOICE = Voice()
+tell = VOICE.tell
+
+
+def spoken(seconds: float) -> str:
+    """A time that is left, as people say it.
+
+    >>> spoken(7), spoken(42), spoken(95)
+    ('10 s', '40 s', '2 min')
+    """
+    return f"{max(10, round(seconds, -1)):.0f} s" if seconds < 60 else f"{seconds / 60:.0f} min"
+
+
+def command(example: str, name: str | None = None, on: typer.Typer = app) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Registers a verb; its help ends with `example`, and it takes --quiet and --verbose beside its own options."""
+
+    def register(function: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(function)
+        def run(*, quiet: bool = False, verbose: bool = False, **options: Any) -> None:
+            VOICE.begin(quiet, verbose)
+            function(**options)
+
+        own = inspect.signature(function, eval_str=True)
+        more = [
+            inspect.Parameter(key, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=kind)
+            for key, kind in (("quiet", Quiet), ("verbose", Verbose))
+        ]
+        given = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in own.parameters.values()]
+        run.__signature__ = own.replace(parameters=[*given, *more])  # type: ignore[attr-defined]
+        run.__annotations__ = {each.name: each.annotation for each in (*given, *more)}
+        on.command(name, epilog=epilog(example))(run)
+        return run
+
+    return register
+
+
+def epilog(example: str, samples: Path | None = None) -> str:
+    """The last line of a help: what to type in a checkout, or where only the package is installed.
+
+    >>> epilog("optimize scenarios/two_offers.yaml", Path("nowhere"))
+    'Example: servemix optimize two_offers.yaml (the file: servemix new --from-sample two_offers)'
+    """
+    words = example.split()
+    named = next((Path(word).stem for word in words if word.startswith("scenarios/") and word.endswith(".yaml")), None)
+    if (samples or CHECKOUT).is_dir():
+        return f"Example: {program()} {example}"
+    note = f" (the file: {program()} new --from-sample {named})" if named else ""
+    return f"Example: {program()} {example.replace('scenarios/', '')}{note}"
+
+
+def program() -> str:
+    """What the reader typed to come here."""
+    return "python cli.py" if Path(sys.argv[0]).name == "cli.py" else "servemix"
+
+
+def origin_of(path: Path) -> Origin:
+    """Where the scenario of that argument is written: the file, or standard input for `-`."""
+    if path != Path("-"):
+        return path
+    from sim.scenario.read.yaml_text import decoded
+
+    return WrittenText("stdin", decoded(sys.stdin.buffer.read(), "stdin", "scenario"))
 
 
 def emit_json(value: dict[str, Any]) -> None:

@@ -8,10 +8,10 @@ from typing import Annotated
 import typer
 import typer.core
 
-from optimize.commands.common import AsJson, app, emit_json
+from optimize.commands.common import AsJson, command, emit_json
 
 
-@app.command(epilog="Example: python cli.py compare a b, after: optimize scenarios/melange.yaml --out a, and with another --set --out b")
+@command("compare a b, after: optimize scenarios/melange.yaml --out a, and with another --set --out b")
 def compare(
     plans: Annotated[list[Path], typer.Argument(metavar="PLAN...", help="plan.json files or results folders; the first is compared with.")],
     actual: Annotated[Path | None, typer.Option("--actual", metavar="FILE", help="An invoice: FOCUS CSV or a usage export.")] = None,

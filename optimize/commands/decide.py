@@ -5,10 +5,10 @@ from __future__ import annotations
 import typer
 import typer.core
 
-from optimize.commands.common import AsJson, Jobs, OutFolder, ScenarioFile, Seed, Settings, app, emit_json, tell
+from optimize.commands.common import AsJson, Jobs, OutFolder, ScenarioFile, Seed, Settings, command, emit_json, origin_of, tell
 
 
-@app.command(epilog="Example: python cli.py decide scenarios/decide_small.yaml")
+@command("decide scenarios/decide_small.yaml")
 def decide(
     scenario: ScenarioFile,
     as_json: AsJson = False,
@@ -27,7 +27,7 @@ def decide(
     from optimize.tables.folder import check_folder
     from sim.scenario import load_scenario
 
-    loaded = load_scenario(scenario, settings or (), seed)
+    loaded = load_scenario(origin_of(scenario), settings or (), seed)
     if out is not None:
         check_folder(out)
     decision = weigh(loaded, jobs=jobs, tell=tell)

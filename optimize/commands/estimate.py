@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 import typer.core
 
-from optimize.commands.common import AsJson, emit_json
+from optimize.commands.common import AsJson, command, emit_json
 
 estimate = typer.Typer(help="Sizes before there is a scenario, and rules of thumb beside arithmetic.", no_args_is_help=True)
 
@@ -20,7 +20,7 @@ Answer = Annotated[str | None, typer.Option("--answer", help="Answer tokens of a
 Currency = Annotated[str, typer.Option("--currency", help="Show costs in this currency too.")]
 
 
-@estimate.command("training", epilog="Example: python cli.py estimate training --params 7e9 --tokens 1e11 --gpu a100-80 --gpus 64")
+@command("estimate training --params 7e9 --tokens 1e11 --gpu a100-80 --gpus 64", "training", estimate)
 def estimate_training(
     tokens: Annotated[str, typer.Option("--tokens", help="Training tokens: 1e11, 100B.")],
     params: Annotated[str | None, typer.Option("--params", help="Parameters: 7e9, 7B; instead of --model.")] = None,
@@ -50,7 +50,7 @@ def estimate_training(
         print(render_training(answer, currency), end="")
 
 
-@estimate.command("serving", epilog="Example: python cli.py estimate serving --model llama-3.1-70b --context 8k --concurrency 64")
+@command("estimate serving --model llama-3.1-70b --context 8k --concurrency 64", "serving", estimate)
 def estimate_serving(
     model: Annotated[str, typer.Option("--model", help="Model of the catalogue, or the path of a config.json.")],
     weights: Annotated[list[str] | None, typer.Option("--weights", help="Weight format; may be repeated.")] = None,
@@ -75,7 +75,7 @@ def estimate_serving(
         print(render_serving(found, all_rows=bool(gpu or weights)), end="")
 
 
-@estimate.command("compare", epilog="Example: python cli.py estimate compare --model llama-3.2-3b --users 10000")
+@command("estimate compare --model llama-3.2-3b --users 10000", "compare", estimate)
 def estimate_compare(
     model: ModelName = None,
     tokens: Annotated[str | None, typer.Option("--tokens", help="Training tokens; default 20 per parameter.")] = None,
@@ -104,7 +104,7 @@ def estimate_compare(
         print(render_comparison(found), end="")
 
 
-@estimate.command("rules", epilog="Example: python cli.py estimate rules")
+@command("estimate rules", "rules", estimate)
 def estimate_rules(as_json: AsJson = False) -> None:
     """Rules of thumb that contradict arithmetic or each other, both figures side by side."""
     from dataclasses import asdict

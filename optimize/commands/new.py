@@ -8,14 +8,15 @@ from typing import Annotated
 import typer
 import typer.core
 
-from optimize.commands.common import AsJson, app, emit_json, tell
+from optimize.commands.common import AsJson, command, emit_json, program, tell
 
 
-@app.command("new", epilog="Example: python cli.py new my_bill --from-bill 42000 --model gpt-4.1 --users 1e6")
+@command("new my_bill --from-bill 42000 --model gpt-4.1 --users 1e6", "new")
 def new(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the scenario.")],
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="Name of the scenario; with --from-sample that of the sample.")] = None,
     out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Where to write it; default: NAME.yaml.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace a file that exists.")] = False,
+    from_sample: Annotated[str | None, typer.Option("--from-sample", metavar="SAMPLE", help="Copy a sample: million_dau ...")] = None,
     from_bill: Annotated[str | None, typer.Option("--from-bill", metavar="AMOUNT", help="Today's monthly bill; needs --model.")] = None,
     from_log: Annotated[Path | None, typer.Option("--from-log", metavar="FILE", help="A request log or usage export.")] = None,
     model: Annotated[list[str] | None, typer.Option("--model", help="Model that may answer; may be repeated.")] = None,
@@ -30,7 +31,21 @@ def new(
     tpot: Annotated[str | None, typer.Option("--tpot", help="Promise: seconds per token after it, p95.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write a commented scenario from what you have: answers, a bill, a log or a usage export; and say what is worth finding out."""
+    """Write a commented scenario from what you have: a sample, answers, a bill, a log or a usage export; say what is worth finding out."""
+    from sim.errors import InputError
+
+    if from_sample is not None:
+        from sim.start.samples import copy_sample
+
+        path = out or Path(f"{name or from_sample}.yaml")
+        written = [str(each) for each in copy_sample(from_sample, path, force)]
+        if as_json:
+            emit_json({"scenario": str(path), "written": written})
+        else:
+            print(f"wrote {', '.join(written)}\n\nNext: {program()} optimize {path}")
+        return
+    if name is None:
+        raise InputError("NAME: is missing; write the name of the new scenario, or --from-sample SAMPLE")
     from optimize.estimate.new_scenario import new_scenario
     from optimize.report.terminal.render_new_scenario import new_json, render_new
     from sim.catalog.loader import load_catalog
@@ -45,4 +60,4 @@ def new(
     if as_json:
         emit_json(new_json(made))
     else:
-        print(render_new(made), end="")
+        print(render_new(made, program()), end="")

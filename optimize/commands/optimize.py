@@ -8,14 +8,14 @@ from typing import Annotated, Literal
 import typer
 import typer.core
 
-from optimize.commands.common import AsJson, Jobs, OutFolder, ScenarioFile, Seed, Settings, app, emit_json, tell
+from optimize.commands.common import AsJson, Jobs, OutFolder, ScenarioFile, Seed, Settings, command, emit_json, origin_of, tell
 
 Explain = Literal["brief", "full"]
 Solver = Literal["highs", "cbc"]
 EXIT_CODES = {"met": 0, "unverified": 0, "over_budget": 3, "infeasible": 3, "missed": 4}
 
 
-@app.command(epilog="Example: python cli.py optimize scenarios/two_offers.yaml")
+@command("optimize scenarios/two_offers.yaml")
 def optimize(
     scenario: ScenarioFile,
     as_json: AsJson = False,
@@ -45,7 +45,7 @@ def optimize(
     from sim.scenario import load_scenario
 
     margin = [] if safety is None else [f"policy.safety={safety}"]
-    loaded = load_scenario(scenario, [*(settings or ()), *margin], seed)
+    loaded = load_scenario(origin_of(scenario), [*(settings or ()), *margin], seed)
     if out is not None:
         check_folder(out)
     if lp_file is not None:

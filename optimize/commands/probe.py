@@ -8,10 +8,10 @@ from typing import Annotated
 import typer
 import typer.core
 
-from optimize.commands.common import AsJson, OutFolder, Seed, app, emit_json, tell
+from optimize.commands.common import AsJson, OutFolder, Seed, command, emit_json, tell
 
 
-@app.command(epilog="Example: python cli.py probe --from-log scenarios/gateway_calls.csv --out my_relay")
+@command("probe --from-log scenarios/gateway_calls.csv --out my_relay")
 def probe(
     url: Annotated[str | None, typer.Argument(help="Base address, e.g. https://host/v1; left out with --from-log.")] = None,
     model: Annotated[str | None, typer.Option("--model", help="Model, as the endpoint calls it.")] = None,

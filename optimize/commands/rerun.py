@@ -8,10 +8,10 @@ from typing import Annotated
 import typer
 import typer.core
 
-from optimize.commands.common import AsJson, Jobs, app, emit_json, tell
+from optimize.commands.common import AsJson, Jobs, command, emit_json, tell
 
 
-@app.command(epilog="Example: python cli.py rerun a, after: python cli.py optimize scenarios/melange.yaml --out a")
+@command("rerun a, after: optimize scenarios/melange.yaml --out a")
 def rerun(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Results folder of `optimize --out DIR`.")],
     as_json: AsJson = False,

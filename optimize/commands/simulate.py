@@ -8,10 +8,10 @@ from typing import Annotated
 import typer
 import typer.core
 
-from optimize.commands.common import AsJson, OutFolder, ScenarioFile, Seed, Settings, app, emit_json, tell
+from optimize.commands.common import AsJson, OutFolder, ScenarioFile, Seed, Settings, command, emit_json, origin_of, tell
 
 
-@app.command(epilog='Example: python cli.py simulate scenarios/two_offers.yaml --fleet "aws.g6e.xlarge/llama-3.1-8b/fp8=2"')
+@command('simulate scenarios/two_offers.yaml --fleet "aws.g6e.xlarge/llama-3.1-8b/fp8=2"')
 def simulate(
     scenario: ScenarioFile,
     fleet: Annotated[str | None, typer.Option("--fleet", help='"OFFER/MODEL/WEIGHTS[/tpN]=REPLICAS, relay:NAME, ...".')] = None,
@@ -39,7 +39,7 @@ def simulate(
     from sim.engine.warm import announce
     from sim.scenario import load_scenario
 
-    loaded = load_scenario(scenario, settings or (), seed)
+    loaded = load_scenario(origin_of(scenario), settings or (), seed)
     if out is not None:
         check_folder(out)
     announce(tell)

@@ -8,10 +8,10 @@ from typing import Annotated
 import typer
 import typer.core
 
-from optimize.commands.common import AsJson, app, emit_json, tell
+from optimize.commands.common import AsJson, command, emit_json, tell
 
 
-@app.command(epilog="Example: python cli.py validate scenarios/measured/l4_qwen2.5-7b.csv")
+@command("validate scenarios/measured/l4_qwen2.5-7b.csv")
 def validate(
     points: Annotated[Path, typer.Argument(metavar="FILE.csv", help="Measured serving points; columns: docs/how-to/calibrate.md.")],
     calibration: Annotated[Path | None, typer.Option("--calibration", metavar="FILE", help="Step costs written by `calibrate`.")] = None,

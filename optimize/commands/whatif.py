@@ -7,10 +7,10 @@ from typing import Annotated
 import typer
 import typer.core
 
-from optimize.commands.common import AsJson, Jobs, OutFolder, ScenarioFile, Seed, Settings, app, emit_json, tell
+from optimize.commands.common import AsJson, Jobs, OutFolder, ScenarioFile, Seed, Settings, command, emit_json, origin_of, tell
 
 
-@app.command(epilog="Example: python cli.py whatif scenarios/two_offers.yaml --vary traffic.rate_rps=5:80:log3")
+@command("whatif scenarios/two_offers.yaml --vary traffic.rate_rps=5:80:log3")
 def whatif(
     scenario: ScenarioFile,
     vary: Annotated[
@@ -37,7 +37,7 @@ def whatif(
     from optimize.whatif.entry import exit_code, what_if
     from optimize.whatif.run_jobs import Where
 
-    where, question = Where(jobs, cluster, out, tell), Question(scenario, tuple(settings or ()), seed)
+    where, question = Where(jobs, cluster, out, tell), Question(origin_of(scenario), tuple(settings or ()), seed)
     answer = what_if(question, vary or (), where, samples, one_at_a_time, uncertain, levers)
     if as_json:
         emit_json(whatif_json(answer))

@@ -163,5 +163,5 @@ def reproduce(manifest: Mapping[str, Any]) -> str:
     rows += [f"planning figures: sha256 {manifest['figures']['sha256']}"]
     rows += [", ".join(f"{name} {version}" for name, version in manifest["software"].items())]
     words = "Checks every input, makes the plan again and says whether it is identical: "
-    again = f"<p>{words}<code>python cli.py rerun DIR</code>, DIR being the folder of this report.</p>"
+    again = f"<p>{words}<code>servemix rerun DIR</code>, DIR being the folder of this report.</p>"
     return f"<p><code>{escape(manifest['command'])}</code></p>{bullets(rows)}{again}"

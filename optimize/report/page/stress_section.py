@@ -61,8 +61,8 @@ def with_stress(page: str, said: Json) -> str:
 def stress_command(plan_command: str) -> str:
     """The command that tries the plan which `plan_command` makes.
 
-    >>> stress_command("python cli.py optimize a.yaml --seed 1 --explain full")
-    'python cli.py simulate a.yaml --seed 1 --plan DIR/plan.json --stress --out DIR'
+    >>> stress_command("servemix optimize a.yaml --seed 1 --explain full")
+    'servemix simulate a.yaml --seed 1 --plan DIR/plan.json --stress --out DIR'
     """
     again = plan_command.replace(" optimize ", " simulate ", 1).removesuffix(" --explain full")
     return f"{again} --plan DIR/plan.json --stress --out DIR"

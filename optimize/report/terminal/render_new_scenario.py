@@ -14,8 +14,8 @@ from sim.plural import counted
 MATTERS = 1.005  # swings below are not told apart
 
 
-def render_new(new: NewScenario) -> str:
-    """The answer as text for a terminal."""
+def render_new(new: NewScenario, program: str = "servemix") -> str:
+    """The answer as text for a terminal; `program` is what the reader types."""
     lines = [f"{new.path}: {sum(new.quick.requests):,.0f} requests a month in {counted(len(new.quick.requests), 'class', 'classes')}"]
     if new.recomputed_usd is not None and new.bill_usd is not None and new.row is not None:
         off = new.recomputed_usd / new.bill_usd - 1
@@ -26,7 +26,7 @@ def render_new(new: NewScenario) -> str:
     if new.filled:
         lines += ["", f"{counted(len(new.filled), 'value is', 'values are')} filled, marked `# filled:` in the file"]
     lines += _ranking(new)
-    lines += ["", f"Next: python cli.py optimize {new.path}"]
+    lines += ["", f"Next: {program} optimize {new.path}"]
     return "\n".join(lines) + "\n"
 
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import io
 import math
+import os
+import shutil
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -23,7 +26,7 @@ from optimize.tables.phrases import STATUS_WORDS, bounds, count, duration, headl
 from optimize.tables.quality_table import quality_lines
 from sim.exact import dot
 
-WIDTH = 110
+WIDTH, LEAST = 110, 60
 BAR = 10
 LABEL, CELL = 12, 4  # characters of a day's name and of each of its 24 hours
 LISTED = 5  # dropped candidates that the screen names
@@ -31,7 +34,7 @@ STATUS_STYLES = {"met": "bold green", "unverified": "bold yellow", "over_budget"
 
 
 def render(plan: Plan, colour: bool | None = None) -> str:
-    """The whole answer on one screen, 110 columns wide; the same bytes for the same plan. Colour only on a terminal."""
+    """The whole answer on one screen, at most 110 columns wide; the same bytes for the same plan. Colour only on a terminal."""
     console = screen(colour)
     bill = bill_of(plan)
     _verdict(console, plan, bill)
@@ -47,13 +50,11 @@ def render(plan: Plan, colour: bool | None = None) -> str:
 
 
 def screen(colour: bool | None = None) -> Console:
-    """A console of fixed width that writes into memory and reads nothing from the environment."""
-    import sys
-
-    colour = sys.stdout.isatty() if colour is None else colour
+    """A console that writes into memory: 110 columns, fewer where a narrower terminal reads it."""
+    colour = coloured() if colour is None else colour
     return Console(
         file=io.StringIO(),
-        width=WIDTH,
+        width=width(),
         force_terminal=colour,
         color_system="standard" if colour else None,
         legacy_windows=False,
@@ -62,6 +63,16 @@ def screen(colour: bool | None = None) -> Console:
         highlight=False,
         _environ={},
     )
+
+
+def coloured() -> bool:
+    """Whether a terminal reads this that wants colour: neither NO_COLOR (no-color.org) nor TERM=dumb is set."""
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def width() -> int:
+    """Columns of a page; files and pipes always get the same, so that the same plan has the same bytes."""
+    return max(LEAST, min(WIDTH, shutil.get_terminal_size().columns)) if sys.stdout.isatty() else WIDTH
 
 
 def output(console: Console) -> str:
@@ -132,7 +143,7 @@ def _hours(console: Console, plan: Plan) -> None:
     total = demand.mean_rps.sum(axis=0)
     relayed = (plan.solution.relay_flow * answered_shares(plan.program)[1][:, :, None]).sum(axis=(0, 1))
     section(console, "Fleet by hour")
-    if render_grid.days(demand.slices) is not None:
+    if render_grid.days(demand.slices) is not None and cells(console) == render_grid.HOURS:
         show(console, Text(" " * LABEL + "".join(f"{hour:>{CELL}}" for hour in range(render_grid.HOURS)), style="dim"))
     _series(console, plan, "requests/s", total)
     for p in tables.used_pools(plan):
@@ -150,7 +161,18 @@ def _series(console: Console, plan: Plan, name: str, values: Any) -> None:
         return
     show(console, Text(name))
     for day, row in render_grid.rows(plan.demand.slices, numbers):
-        show(console, Text(f"  {day:<{LABEL - 2}.{LABEL - 3}}" + "".join(f"{cell(value):>{CELL}}" for value in row)))
+        held = cells(console)
+        if len(row) > held:
+            show(console, Text(f"  {day}"))
+        for start in range(0, len(row), held):
+            part = row[start : start + held]
+            label = day if len(row) <= held else f"  {start:02d}-{start + len(part) - 1:02d}"
+            show(console, Text(f"  {label:<{LABEL - 2}.{LABEL - 3}}" + "".join(f"{cell(value):>{CELL}}" for value in part)))
+
+
+def cells(console: Console) -> int:
+    """Hours that one line holds."""
+    return next((n for n in (24, 12, 8, 6) if LABEL + n * CELL <= console.width), 4)
 
 
 def cell(value: float) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ from sim.scenario.read.own_models import config_files, with_own_models
 from sim.scenario.read.relay_profile import merge_profiles
 from sim.scenario.read.yaml_text import read_document, read_text
 from sim.scenario.resolve import resolve
-from sim.scenario.routing.choose import choose_models, routing_texts, with_routing
+from sim.scenario.routing.choose import Chosen, choose_models, routing_texts, with_routing
 from sim.scenario.scenario import Scenario
 from sim.scenario.schema.fields import Known
 from sim.scenario.schema.scenario import ScenarioSpec
@@ -39,9 +39,33 @@ def load_scenario(origin: Origin, overrides: Sequence[str] = (), seed: int | Non
     `digest` depends on all values after overrides and on the measured capacities; not on the seed, comments or places of files.
     Raises InputError.
     """
+    read = read_scenario(origin, overrides, catalog)
+    spec, catalog, path = read.spec, read.catalog, read.path
+    if spec.calibration is not None:
+        catalog = with_calibration(catalog, path.parent / spec.calibration)
+    scenario = resolve(spec, catalog, path, spec.seed if seed is None else seed, _digest(read.document, path))
     text = origin if isinstance(origin, WrittenText) else None
+    scenario = with_routing(replace(scenario, overrides=tuple(overrides), text=text), spec.routing, read.chosen)
+    if scenario.measured_capacity is not None:
+        read_measured_capacity(scenario)  # its faults are the scenario's faults: told now, not after a minute of work
+    return scenario
+
+
+@dataclass(frozen=True)
+class Read:
+    """A scenario as it is written, checked: `spec` knows which keys stand in it; `catalog` has its own models too."""
+
+    document: Document
+    spec: ScenarioSpec
+    catalog: Catalog
+    chosen: Chosen
+    path: Path
+
+
+def read_scenario(origin: Origin, overrides: Sequence[str] = (), catalog: Catalog | None = None) -> Read:
+    """The scenario in `origin` before it is resolved. Raises InputError with every problem."""
     path = origin.path if isinstance(origin, WrittenText) else Path(origin)
-    document = read_document(text or path)
+    document = read_document(origin if isinstance(origin, WrittenText) else path)
     profiles = merge_profiles(document, path.parent)
     applied = apply_overrides(document, list(overrides))
     applied += merge_profiles(document, path.parent) or profiles
@@ -57,13 +81,7 @@ def load_scenario(origin: Origin, overrides: Sequence[str] = (), seed: int | Non
     if applied or problems.found or chosen.problems:
         raise InputError([*problems.lines(), *applied, *chosen.problems])
     assert spec is not None
-    if spec.calibration is not None:
-        catalog = with_calibration(catalog, path.parent / spec.calibration)
-    scenario = resolve(spec, catalog, path, spec.seed if seed is None else seed, _digest(document, path))
-    scenario = with_routing(replace(scenario, overrides=tuple(overrides), text=text), spec.routing, chosen)
-    if scenario.measured_capacity is not None:
-        read_measured_capacity(scenario)  # its faults are the scenario's faults: told now, not after a minute of work
-    return scenario
+    return Read(document, spec, catalog, chosen, path)
 
 
 def _validated(problems: Problems, catalog: Catalog) -> ScenarioSpec | None:

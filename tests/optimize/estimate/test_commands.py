@@ -98,6 +98,6 @@ def test_the_answer_comes_offline_in_about_a_second_of_a_fresh_interpreter() -> 
 def test_help_ends_with_an_example_that_runs(name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     code, out, _ = run([name, "--help"], capsys, monkeypatch)
     assert code == 0
-    words = " ".join(out.split()).split("Example: python cli.py estimate ")[-1].split()
+    words = " ".join(out.split()).split("Example: servemix estimate ")[-1].split()
     monkeypatch.chdir(ROOT)
     assert run(words, capsys, monkeypatch)[0] == 0

@@ -8,13 +8,15 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 import typer.core
 
 from sim.progress import Stage
-from sim.scenario.written_text import Origin, WrittenText
+
+if TYPE_CHECKING:
+    from sim.scenario.written_text import Origin
 
 ORDER = [
     *("optimize", "simulate", "whatif", "decide", "new", "check", "compare", "rerun"),
@@ -136,6 +138,7 @@ def origin_of(path: Path) -> Origin:
     if path != Path("-"):
         return path
     from sim.scenario.read.yaml_text import decoded
+    from sim.scenario.written_text import WrittenText
 
     return WrittenText("stdin", decoded(sys.stdin.buffer.read(), "stdin", "scenario"))
 

@@ -69,10 +69,33 @@ def optimize(
     grid). `full` explains at length: alternatives are simulated, and every promise of a large scenario without a plan is relaxed.
     `solver` is highs or cbc.
     """
-    demand = demand_of(scenario)
-    slos = slo_rows(scenario)
     if scenario.measured_capacity is not None:
         return unverified_plan(scenario, jobs, tell, solver)
+    market, dropped = market_for(scenario, jobs, tell, cache, solver)
+    check_playable(market.demand, needed=lambda: fluid_bound(market) <= market.budget_usd)  # else no plan comes to its proof
+    warm_up(tell)
+    tell(f"{counted(len(market.states), 'pool')} and {counted(len(market.relays), 'relay')} are candidates")
+    market, settled = settle_routed(market)
+    evidence: list[HourEvidence] = []
+    status = "infeasible"
+    notes: list[str] = []
+    if not settled.unserved:
+        tell(Stage("the plan of the measured program is found; now its proof", SEARCHED))
+        settled, evidence = prove(market, settled)
+        tell(Stage("the proof is done; now whether fewer hosts do", PROVED))
+        settled, evidence = slim_down(market, settled, evidence)
+        settled, evidence = no_dearer_than_simple(market, settled, evidence)
+        status = proven_status(settled, evidence)
+    else:
+        settled, evidence, status, notes = without_plan(market, settled)
+    return assemble(market, settled, evidence, status, dropped, notes, only_plan, full)
+
+
+def market_for(
+    scenario: Scenario, jobs: int = 2, tell: Tell = lambda _: None, cache: Path | None = None, solver: str = "highs"
+) -> tuple[Market, tuple[Dropped, ...]]:
+    """What may be bought, nothing measured yet, and what was left out and why."""
+    demand, slos = demand_of(scenario), slo_rows(scenario)
     options, dropped = candidates(scenario, demand)
     costs = costs_of(scenario, options)
     options, relays, too_long = fitting(scenario, options, relay_terms(scenario, demand, slos), slos)
@@ -90,23 +113,7 @@ def optimize(
         tell=tell,
         solver=solver,
     )
-    check_playable(demand, needed=lambda: fluid_bound(market) <= market.budget_usd)  # else no plan comes to its proof
-    warm_up(tell)
-    tell(f"{counted(len(options), 'pool')} and {counted(len(market.relays), 'relay')} are candidates")
-    market, settled = settle_routed(market)
-    evidence: list[HourEvidence] = []
-    status = "infeasible"
-    notes: list[str] = []
-    if not settled.unserved:
-        tell(Stage("the plan of the measured program is found; now its proof", SEARCHED))
-        settled, evidence = prove(market, settled)
-        tell(Stage("the proof is done; now whether fewer hosts do", PROVED))
-        settled, evidence = slim_down(market, settled, evidence)
-        settled, evidence = no_dearer_than_simple(market, settled, evidence)
-        status = proven_status(settled, evidence)
-    else:
-        settled, evidence, status, notes = without_plan(market, settled)
-    return assemble(market, settled, evidence, status, dropped, notes, only_plan, full)
+    return market, dropped
 
 
 def costs_of(scenario: Scenario, options: tuple[PoolOption, ...]) -> dict[str, StepCost]:

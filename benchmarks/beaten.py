@@ -262,42 +262,51 @@ def try_scenario(path: Path, fleets: int, kinds: Sequence[str], seed: int, jobs:
         plan = optimize(scenario, jobs, only_plan=True)
     except InputError as error:
         return Row(path.stem, "bad input", 0.0, 0, {}, (), 0.0, str(error).splitlines()[0])
-    counts, found = contest(scenario, plan, fleets, kinds, seed, jobs)
+    drawn, counts, found = contest(scenario, plan, fleets, kinds, seed, jobs)
     cost = plan.solution.cost_usd if plan.status == "met" else float("inf")
-    return Row(path.stem, plan.status, cost, fleets, counts, found, round(time.perf_counter() - began, 1))
+    return Row(path.stem, plan.status, cost, drawn, counts, found, round(time.perf_counter() - began, 1))
 
 
 def contest(
     scenario: Scenario, plan: Plan, fleets: int, kinds: Sequence[str], seed: int, jobs: int
-) -> tuple[dict[str, int], tuple[Beaten, ...]]:
-    """Fleets that were simulated, by kind, and those that beat the plan; any that is allowed beats a plan that is not `met`."""
+) -> tuple[int, dict[str, int], tuple[Beaten, ...]]:
+    """How many fleets were drawn, how many of each kind were simulated, and which beat the plan.
+
+    A plan that is not `met` is beaten by any fleet that is allowed and holds.
+    """
     market, _ = market_for(scenario, jobs)
+    drawn = 0
     rng = np.random.default_rng([seed, len(scenario.name)])
     counts: dict[str, int] = dict.fromkeys(kinds, 0)
     found: list[Beaten] = []
     for k in range(fleets):
         kind = kinds[k % len(kinds)]
-        fleet = cheaper(market, kind, rng, plan)
+        any_drawn, fleet = cheaper(market, kind, rng, plan)
+        drawn += any_drawn
         if fleet is None:
             continue
         counts[kind] += 1
         settled = settled_of(fleet)
         if holds(fleet, settled):
             found.append(Beaten(scenario.name, kind, fleet.words, settled.solution.cost_usd, plan.solution.cost_usd))
-    return counts, tuple(found)
+    return drawn, counts, tuple(found)
 
 
-def cheaper(market: Market, kind: str, rng: np.random.Generator, plan: Plan) -> Drawn | None:
-    """A random fleet of this kind that is allowed and costs less than the plan, but not next to nothing; None where TRIES draws find none."""
+def cheaper(market: Market, kind: str, rng: np.random.Generator, plan: Plan) -> tuple[bool, Drawn | None]:
+    """Whether the market has any fleet of this kind; one that is allowed and cheaper than the plan, but not next to nothing.
+
+    None where TRIES draws find only dearer ones, which beat nothing.
+    """
+    any_drawn = False
     met, cost = plan.status == "met", plan.solution.cost_usd
     low, high = (scaled_usd(cost, LEAST), scaled_usd(cost, 1 - MARGIN)) if met else (0.0, float("inf"))
     for _ in range(TRIES):
         fleet = KINDS[kind](market, rng)
         if fleet is not None:
-            settled = settled_of(fleet)
+            settled, any_drawn = settled_of(fleet), True
             if low <= settled.solution.cost_usd < high and allowed(settled.problem, settled.solution):
-                return fleet
-    return None
+                return True, fleet
+    return any_drawn, None
 
 
 def main() -> None:

@@ -1,0 +1,78 @@
+"""Simple fleets stand beside the plan: what holds in the simulator is never called impossible, and never undercuts the plan."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from optimize.plan import market_for, optimize
+from optimize.records import LoadLevel, PoolTerms
+from optimize.search.loop import Market, Restriction
+from optimize.search.simple_fleets import simplest
+from sim.scenario import load_scenario
+from sim.scenario.scenario import Scenario
+
+TEXT = """
+name: simple
+traffic: TRAFFIC
+request_classes: [{name: chat, share: 1.0, input_tokens: 300, output_tokens: 60, models: [llama-3.1-8b], slo: {ttft: {p95: 1.0}}}]
+engine: {max_num_seqs: 4}
+candidates: {offers: [OFFERS], relays: [RELAYS], weights: [fp8], tensor_parallel: [1]}
+budget: {per_month: 50000}
+"""
+
+
+def scenario(folder: Path, traffic: str = "{rate_rps: 8}", offers: str = "aws.g6e.xlarge", relays: str = "") -> Scenario:
+    path = folder / "simple.yaml"
+    path.write_text(TEXT.replace("TRAFFIC", traffic).replace("OFFERS", offers).replace("RELAYS", relays), encoding="utf-8")
+    return load_scenario(path)
+
+
+def market(folder: Path, **given: str) -> Market:
+    return market_for(scenario(folder, **given), jobs=1, cache=folder / "cache")[0]
+
+
+def closed(found: Market) -> Market:
+    """The market as if no pool could serve anybody."""
+    for state in found.states:
+        none = LoadLevel(np.full_like(state.base, np.inf), np.zeros(len(found.slos)))
+        state.given = PoolTerms(state.option, (none,), 1.0, 0.0, True)
+    return found
+
+
+def test_fleet_that_holds_is_found_although_the_program_knows_of_none(tmp_path: Path) -> None:
+    found = simplest(closed(market(tmp_path)), Restriction(), 50_000.0)
+    assert found is not None
+    settled, evidence = found
+    assert not settled.unserved and all(verdict.met for each in evidence for verdict in each.verdicts)
+    assert settled.solution.hosts.max() >= 2
+
+
+def test_one_host_less_would_not_have_held(tmp_path: Path) -> None:
+    """The fleet is the smallest: one that is dearer than half of it is not found when nothing above that may be paid."""
+    asked = market(tmp_path)
+    found = simplest(asked, Restriction(), 50_000.0)
+    assert found is not None
+    assert simplest(asked, Restriction(), found[0].solution.cost_usd) is None
+
+
+def test_relay_alone_is_tried(tmp_path: Path) -> None:
+    found = simplest(market(tmp_path, offers="", relays="deepinfra.llama-3.1-8b"), Restriction(), 50_000.0)
+    assert found is not None and found[0].problem.relays[0].relay.id == "deepinfra.llama-3.1-8b"
+
+
+def test_nothing_is_tried_where_a_class_has_no_target(tmp_path: Path) -> None:
+    asked = market(tmp_path)
+    assert simplest(asked, Restriction(keep_pool=lambda _: False), 50_000.0) is None
+
+
+def test_bursts_of_a_log_end_in_a_plan(tmp_path: Path) -> None:
+    """One replica cannot carry the bursts; that is no reason to give the pool up."""
+    calm = np.linspace(0.0, 3_590.0, 300)
+    bursts = np.concatenate([start + np.linspace(0.0, 10.0, 120) for start in (600.0, 1800.0, 3000.0)])
+    rows = [f"{time:.3f},4000,40" for time in sorted([*calm, *bursts])]
+    (tmp_path / "log.csv").write_text("\n".join(["arrival_s,input_tokens,output_tokens", *rows]), encoding="utf-8")
+    plan = optimize(scenario(tmp_path, traffic="{log: log.csv}"), jobs=1, cache=tmp_path / "cache", only_plan=True)
+    assert plan.status == "met"
+    assert 1 < plan.solution.hosts.max() < 12

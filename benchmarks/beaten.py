@@ -20,6 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from optimize.market.candidates import candidates
+from optimize.market.context_fit import fitting
 from optimize.market.pools import PoolState, pool_states
 from optimize.money import plan_cost_usd
 from optimize.money.amounts import scaled_usd
@@ -181,6 +182,7 @@ def limited(market: Market, sequences: int, tokens: int) -> Market:
     engine = {**market.scenario.engine, "max_num_seqs": sequences, "max_num_batched_tokens": tokens}
     scenario = replace(market.scenario, engine=engine)
     options, _ = candidates(scenario, market.demand)
+    options, _, _ = fitting(scenario, options, market.relays, market.slos)
     return replace(market, scenario=scenario, states=pool_states(options, costs_of(scenario, options), market.demand, market.slos))
 
 

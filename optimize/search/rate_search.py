@@ -38,6 +38,7 @@ HIGHEST = 832  # 64 times the first guess
 LOWEST = 1e-6  # of the first guess: below that an engine is idle, and what it misses it always misses
 MARGIN_STEP, MARGIN_STEPS = 0.015, 6  # how far capacity goes below the largest rate that passes, beyond the policy's margin
 MARGIN_FACTOR = 0.8  # and then, where that leaves no room: at low rates misses fall as slowly as the rate
+HALVINGS = 3  # of the long step that left room
 
 
 @dataclass(frozen=True)
@@ -133,8 +134,8 @@ def trial_of(slos: Sequence[SloRow], runs: Sequence[SeedRun]) -> Trial:
 def search_settings() -> list[object]:
     """What an answer depends on beside scenario and probe."""
     windows = [WARMUP_S, PLAIN_WARMUP_S, WINDOW_S, ENOUGH, MISSES, MOST_REQUESTS, LONGEST_S, HOUR_S]
-    steps = [RESOLUTION, ROUGH, FIRST_STEP, STRIDE, HIGHEST, LOWEST, MARGIN_STEP, MARGIN_STEPS, MARGIN_FACTOR, DRIFT, LOG_DRIFT, PART]
-    return [SEARCH_SEEDS, MARGIN_SEEDS, *windows, *steps]
+    steps = [RESOLUTION, ROUGH, FIRST_STEP, STRIDE, HIGHEST, LOWEST, MARGIN_STEP, MARGIN_STEPS, MARGIN_FACTOR, HALVINGS]
+    return [SEARCH_SEEDS, MARGIN_SEEDS, *windows, *steps, DRIFT, LOG_DRIFT, PART]
 
 
 class RateSearch:
@@ -239,13 +240,24 @@ def with_margin(search: RateSearch, largest: float) -> tuple[float, Trial]:
     factors = [1 - MARGIN_STEP * step for step in range(MARGIN_STEPS)]
     while factors[-1] * rate > search.rate(search.lowest):
         factors.append(factors[-1] * min(factors[-1], MARGIN_FACTOR))
-    for factor in factors:
+    for k, factor in enumerate(factors):
         trial = search.long_trial(rate * factor)
-        if search.sustained(trial):
-            if with_room(trial, search.probe):
-                return rate * factor, trial
-            kept = kept or (rate * factor, trial)
+        if search.sustained(trial) and with_room(trial, search.probe):
+            return (rate * factor, trial) if k < MARGIN_STEPS else between(search, rate * factor, rate * factors[k - 1], trial)
+        kept = kept or ((rate * factor, trial) if search.sustained(trial) else None)
     return kept or (0.0, trial)
+
+
+def between(search: RateSearch, low: float, high: float, trial: Trial) -> tuple[float, Trial]:
+    """The largest rate tried between `low`, which `trial` showed to leave room, and `high`, which leaves none."""
+    for _ in range(HALVINGS):
+        middle = math.sqrt(low * high)
+        tried = search.long_trial(middle)
+        if search.sustained(tried) and with_room(tried, search.probe):
+            low, trial = middle, tried
+        else:
+            high = middle
+    return low, trial
 
 
 def with_room(trial: Trial, probe: Probe) -> bool:

@@ -13,6 +13,7 @@ import numpy as np
 
 from optimize.market.optimistic_load import class_loads
 from optimize.market.pools import PoolState
+from optimize.money import plan_cost_usd
 from optimize.money.amounts import amount_usd, scaled_usd, share_of
 from optimize.program.solve import solve
 from optimize.records import Floats, LoadLevel, PoolTerms, RelayTerms
@@ -26,7 +27,7 @@ from sim.scenario.scenario import LogTraffic
 
 EFFORT = 20_000_000  # simulated requests that a search may take
 LIGHT = 3_000_000  # and where there is a plan already, with a small gap
-LOOKS = 3  # sizes from the smallest that a few seeds pass, up to which the hold-out seeds are asked
+LOOKS = 12  # fleets of one deployment, from the smallest that a seed passes, of which the hold-out seeds are asked
 QUICK_HOURS = 3
 WORTH = 0.005  # of its cost that a plan must save against a simple fleet
 FILLED = 1 - 1e-9  # of the hosts in the busiest hour: a rounding error must not ask for one more
@@ -68,21 +69,42 @@ def simplest(market: Market, restriction: Restriction, below_usd: float, request
     """
     effort = Effort(requests)
     waiting = sorted(passed(market, restriction, below_usd, effort), key=lambda fleet: fleet.usd)
-    looks: dict[int, int] = {}
+    looks: dict[str, int] = {}
     while waiting:
         fleet = waiting.pop(0)
         market.tell(f"proving a simple fleet: {name_of(fleet)}")
         evidence = hold_out(market, fleet.settled, 1)
         if proves(market, fleet, evidence):
             return fleet.settled, evidence
-        key = id(fleet.state)
-        looks[key] = looks.get(key, 0) + 1
-        if fleet.state is None or looks[key] > LOOKS:
+        if fleet.state is None:
             continue
-        larger = with_hosts(market, restriction, fleet.state, fleet.hosts + 1)
+        name = fleet.state.option.id
+        looks[name] = looks.get(name, 0) + 1
+        if looks[name] > LOOKS:
+            continue
+        larger = with_more(market, restriction, fleet, evidence)
         if larger is not None and larger.usd < below_usd and effort.pays(requests_of(market, len(evidence) * 4)):
             waiting = sorted([*waiting, larger], key=lambda each: each.usd)
     return None
+
+
+def with_more(market: Market, restriction: Restriction, fleet: Fleet, evidence: list[HourEvidence]) -> Fleet | None:
+    """The fleet with more hosts in the hours that missed a promise; where hosts do not follow the hour, or none missed, one more.
+
+    An hour of little demand may have a burst that its share of hosts does not carry.
+    """
+    assert fleet.state is not None
+    offer, solution = fleet.state.option.offer, fleet.settled.solution
+    missed = [each.hour.index for each in evidence if not all(verdict.met for verdict in each.verdicts)]
+    if not offer.elastic or not missed:
+        return with_hosts(market, restriction, fleet.state, fleet.hosts + 1)
+    hosts = solution.hosts.copy()
+    hosts[0, missed] += np.maximum(1, hosts[0, missed] // 8)
+    if offer.stock is not None and hosts.max() > offer.stock:
+        return None
+    more = replace(solution, hosts=hosts, billed=hosts)
+    cost = plan_cost_usd(fleet.settled.problem, more)
+    return replace(fleet, settled=replace(fleet.settled, solution=replace(more, cost_usd=cost)))
 
 
 def name_of(fleet: Fleet) -> str:
@@ -237,9 +259,12 @@ def adopted(market: Market, proof: Proof) -> Proof:
 
 
 def passes(market: Market, fleet: Fleet, effort: Effort) -> bool:
-    """Whether one seed of the hours that bind keeps every promise, and no backlog grows; False too where the effort is spent."""
+    """Whether one seed of the hours that bind keeps every promise, and no backlog grows; False too where the effort is spent.
+
+    Where hosts follow the hour only the busiest is asked: others get hosts of their own later.
+    """
     problem, solution, costs = fleet.settled.problem, fleet.settled.solution, costs_of(fleet.settled)
-    hours = hours_to_simulate(problem, solution, limit=QUICK_HOURS)
+    hours = hours_to_simulate(problem, solution, limit=1 if fleet.state and fleet.state.option.offer.elastic else QUICK_HOURS)
     if not effort.pays(requests_of(market, len(hours))):
         return False
     seen = verify(market.scenario, problem, solution, costs, REMOVAL_SEEDS[:1], market.jobs, hours, stop_after=1, store=market.store)

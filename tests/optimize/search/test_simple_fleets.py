@@ -76,3 +76,16 @@ def test_bursts_of_a_log_end_in_a_plan(tmp_path: Path) -> None:
     plan = optimize(scenario(tmp_path, traffic="{log: log.csv}"), jobs=1, cache=tmp_path / "cache", only_plan=True)
     assert plan.status == "met"
     assert 1 < plan.solution.hosts.max() < 12
+
+
+def test_quiet_hour_with_a_burst_gets_hosts_of_its_own(tmp_path: Path) -> None:
+    """Hosts follow the hour; the share of a quiet hour does not carry its burst, and the other hours need not pay for it."""
+    busy, quiet = np.linspace(0.0, 3_599.0, 2000), np.linspace(3_600.0, 7_150.0, 60)
+    burst = 5_000.0 + np.linspace(0.0, 6.0, 120)
+    rows = [f"{time:.3f},3000,20" for time in sorted([*busy, *quiet, *burst, 7_199.0])]
+    (tmp_path / "log.csv").write_text("\n".join(["arrival_s,input_tokens,output_tokens", *rows]), encoding="utf-8")
+    offer = "{name: host, gpu: l40s, usd_per_hour: 1.0, elastic: true}"
+    found = simplest(market(tmp_path, traffic="{log: log.csv}", offers=offer), Restriction(), 50_000.0)
+    assert found is not None
+    hosts = found[0].solution.hosts[0]
+    assert len(hosts) == 2 and hosts[1] > hosts[0]

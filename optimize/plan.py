@@ -86,6 +86,8 @@ def optimize(
         settled, evidence = slim_down(market, settled, evidence)
         settled, evidence = no_dearer_than_simple(market, settled, evidence)
         status = proven_status(settled, evidence)
+        if status == "missed":
+            settled, evidence, status, notes = beyond_budget(market, settled, evidence)
     else:
         settled, evidence, status, notes = without_plan(market, settled)
     return assemble(market, settled, evidence, status, dropped, notes, only_plan, full)
@@ -128,7 +130,7 @@ def budget_usd(scenario: Scenario) -> float:
 
 
 def proven_status(settled: Settled, evidence: list[HourEvidence]) -> str:
-    """`met` when every promise holds on the pooled hold-out seeds in every simulated hour; `unverified` where no request came."""
+    """`met` where the hold-out seeds of every hour speak for a fresh one, at the risk of `fresh_seeds`; `unverified` where none came."""
     if not any(v.requests for e in evidence for v in e.verdicts):
         return "unverified"
     met = all(v.met for e in evidence for v in e.verdicts)
@@ -154,10 +156,28 @@ def without_plan(market: Market, settled: Settled) -> tuple[Settled, list[HourEv
     if free.unserved and simple is None:
         return settled, [], "infeasible", [f"at any budget: {unserved_note(market, free)}"]
     need = free.solution.cost_usd if simple is None else simple[0].solution.cost_usd
-    above = in_currency(need - market.budget_usd, market.scenario)
-    note = f"the cheapest plan that serves everything costs {in_currency(need, market.scenario)} a month, {above} above the budget"
     inside = unserved_note(market, settled)
-    return settled, [], "over_budget", [note, f"inside the budget: {inside}"]
+    return settled, [], "over_budget", [over_words(market, need), f"inside the budget: {inside}"]
+
+
+def beyond_budget(market: Market, settled: Settled, evidence: list[HourEvidence]) -> tuple[Settled, list[HourEvidence], str, list[str]]:
+    """A plan that holds and costs more than the budget, where the one inside it does not hold; else the latter, missed."""
+    market.tell("no plan inside the budget holds: looking beyond it")
+    rich = replace(market, budget_usd=math.inf)
+    free = settle(rich, Restriction())
+    if not free.unserved:
+        free, tried = prove(rich, free)
+        if proven_status(free, tried) == "met":
+            if free.solution.cost_usd <= market.budget_usd:
+                return free, tried, "met", []
+            return free, tried, "over_budget", [over_words(market, free.solution.cost_usd)]
+    return settled, evidence, "missed", []
+
+
+def over_words(market: Market, usd: float) -> str:
+    """What the cheapest plan that serves everything costs, and how far above the budget that is."""
+    above = in_currency(usd - market.budget_usd, market.scenario)
+    return f"the cheapest plan that serves everything costs {in_currency(usd, market.scenario)} a month, {above} above the budget"
 
 
 def assemble(

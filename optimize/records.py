@@ -232,6 +232,7 @@ class GapParts:
 class SloVerdict:
     """What the simulation says of one promise in the hour that is worst for it; attainment is pooled over seeds.
 
+    met          a fresh window of the hour keeps the promise, at the stated risk: its attainment is at least `bound`
     unanswered   share of the requests that were refused, failed, or never ended: they miss every promise
     """
 
@@ -244,7 +245,13 @@ class SloVerdict:
     requests: int
     met: bool
     unanswered: float = 0.0
+    bound: float = 0.0
     distribution: tuple[tuple[float, float], ...] = ()  # (cumulative share, latency in s), see `optimize.search.hour_evidence`
+
+    @property
+    def kept(self) -> bool:
+        """Whether the requests of all seeds together keep the promise; a fresh hour may still miss it."""
+        return self.simulated_s <= self.row.limit_s
 
 
 @dataclass(frozen=True)

@@ -7,17 +7,32 @@ from dataclasses import replace
 
 import numpy as np
 
+from optimize.market.context_fit import SAMPLE
 from optimize.market.optimistic_load import class_loads
 from optimize.program.fluid import fluid_bound_usd
 from optimize.program.gap import gap_parts, without_reserve
-from optimize.records import GapParts
+from optimize.records import Floats, GapParts
 from optimize.search.loop import Market, Restriction, Settled
 from optimize.search.routing import without_late
 
+LEAST_PEAK = 60 / 61  # a token bucket of one minute lets an hour have a minute's calls more than its limit
+SAMPLE_ERRORS = 4.0  # standard errors by which the sampled miss share of a relay may be too large
+
+
+def least_miss(miss: Floats) -> Floats:
+    """[slo rows] what a relay misses at least, where `miss` is the share of a sample."""
+    return np.asarray(np.maximum(miss - SAMPLE_ERRORS * np.sqrt(miss * np.maximum(1 - miss, 0.0) / SAMPLE), 0.0))
+
 
 def fluid_bound(market: Market) -> float:
-    """Lower bound on the cost of any plan under this simulator: every request at its rigorous least load, hosts divisible, no reserve."""
+    """Lower bound on the cost of any plan from these candidates and under this policy, whatever its fleet.
+
+    Every request at its rigorous least load, hosts divisible, no reserve. What the search has learnt to stay on the safe side does not
+    count: relays miss as little as their law lets them, and carry in an hour what their limit lets through in its minutes.
+    """
     problem = without_reserve(without_late(market.problem(Restriction(), market.states)))
+    relays = tuple(replace(terms, miss=least_miss(market.at_first.get(terms.relay.id, terms.miss))) for terms in problem.relays)
+    problem = replace(problem, relays=relays, demand=replace(problem.demand, peak_factor=LEAST_PEAK))
     pools = []
     for state, terms in zip(market.states, problem.pools, strict=True):
         if state.cost is None:

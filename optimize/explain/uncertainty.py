@@ -98,7 +98,7 @@ def band(market: Market, settled: Settled, errors: Sequence[PoolError], name: st
         f"{settled.problem.class_names[v.row.class_index]} {v.row.metric} p{100 * v.row.quantile:g} at {v.hour}"
         for e in evidence
         for v in e.verdicts
-        if not v.met
+        if not v.kept
     ]
     slices = settled.problem.demand.slices
     return Band(name, (min(raised.values()), max(raised.values())), tuple(slices[t] for t in hours), tuple(missed))

@@ -1,4 +1,10 @@
-"""When seeds that were seen speak for one that was not."""
+"""When seeds that were seen speak for one that was not: a sequential test whose risk the looks share out.
+
+The seeds of an hour are looked at several times, and a clear case is closed early. A bound that is asked again and again until it
+holds is broken more often than it says; so the risk of the hour is shared among the looks, each look judges at its own share, and by
+Boole's inequality the shares bound the risk of all looks together, however they depend on each other. Source: alpha spending, Lan and
+DeMets 1983 (Biometrika 70), with the shares of `LOOKS`; prediction bounds by Student's t, Geisser 1993.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +12,7 @@ import math
 from collections.abc import Iterable
 
 import numpy as np
+import numpy.typing as npt
 from scipy.special import stdtrit
 
 from optimize.records import Floats
@@ -14,7 +21,9 @@ HOLD_OUT_SEEDS = tuple(range(9001, 9011))
 MORE_SEEDS = tuple(range(9011, 9031))  # for hours that those leave open, or whose attainment is not known closely yet
 RISK = 0.05  # of a fresh week: that any hour misses a promise
 HOUR_RISK = 0.01  # of a fresh hour, however few hours stand for the week: each of them comes hundreds of times a month
-FEW_MISSES = 10  # allowed in an hour: with fewer, chance decides whether a promise was kept in it
+LOOKS = {1: 0.1, 4: 0.15, 10: 0.2, 20: 0.25, 30: 0.3}  # seeds at which an hour is looked at -> share of its risk
+BLOCKS = 6  # of ten minutes: what scatters within the first seed, before there is a second
+FEW_MISSES = 10.0  # allowed in a window: with fewer, chance decides whether a promise was kept in it
 STRIDE = 100_000  # between the seeds of two replications: more than search, proof and benchmarks use together
 
 
@@ -27,21 +36,59 @@ def seeds_of(replication: int, seeds: Iterable[int]) -> tuple[int, ...]:
     return tuple(seed + STRIDE * ((replication - 1) % 2**31) for seed in seeds)
 
 
-def fresh_seed_bound(attainment: Floats, hours_of_week: int) -> Floats:
-    """[slo rows] attainment that a fresh seed reaches, by a one-sided prediction bound of Student's t over the seeds.
+def fresh_bound(attainment: Floats, hours_of_week: int, windows: npt.ArrayLike = 1.0, blocks: Floats | None = None) -> Floats:
+    """[slo rows] attainment that a fresh window reaches: the best of the bounds of all looks at the seeds.
 
-    attainment [seeds, slo rows]; a single seed is taken at its word. The risk of a whole week (5 %) is divided by its hours
-    (Bonferroni): a bound that speaks for one hour alone is broken somewhere in a week of 48 hours on one seed in five. Fewer than
-    five hours leave each 1 %: where all hours of the month are alike, 5 % would be 36 of them.
+    attainment  [seeds, slo rows];  blocks [blocks, slo rows] that of the blocks of the first seed, None: a single seed is taken at
+                its word
+    windows     [slo rows] hours that a promise is judged over, see `windows_of`
     """
     n = len(attainment)
-    mean = attainment.mean(axis=0)
-    return np.asarray(mean if n == 1 else mean - deviations(n, hours_of_week) * attainment.std(axis=0, ddof=1))
+    looks = [k for k in LOOKS if k <= n and k > 1] or [n]
+    if n > max(looks):
+        looks.append(n)
+    bounds = [look_bound(attainment[:k], hours_of_week, windows) for k in looks if k > 1]
+    if blocks is not None and len(blocks):
+        within = blocks.std(axis=0, ddof=1) / math.sqrt(len(blocks))
+        bounds.append(
+            attainment[0] - t_quantile(len(blocks) - 1, spent(1, hours_of_week)) * within * np.sqrt(1.0 / np.asarray(windows) + 1.0)
+        )
+    return np.max(bounds, axis=0) if bounds else np.asarray(attainment[0], np.float64)
 
 
-def deviations(seeds: int, hours_of_week: int) -> float:
-    """How many sample deviations below the mean of `seeds` seeds the bound for a fresh one lies."""
-    return float(stdtrit(seeds - 1, 1 - risk(hours_of_week))) * math.sqrt(1 + 1 / seeds)
+def look_bound(attainment: Floats, hours_of_week: int, windows: npt.ArrayLike = 1.0) -> Floats:
+    """[slo rows] the bound of one look: a one-sided prediction bound of Student's t over its seeds, at the look's share of the risk.
+
+    The risk of a whole week (5 %) is divided by its hours (Bonferroni): a bound that speaks for one hour alone is broken somewhere in
+    a week of 48 hours on one seed in five. Fewer than five hours leave each 1 %: where all hours of the month are alike, 5 % would
+    be 36 of them.
+    """
+    scatter = attainment.std(axis=0, ddof=1)
+    return np.asarray(attainment.mean(axis=0) - deviations(len(attainment), hours_of_week, windows) * scatter)
+
+
+def deviations(seeds: int, hours_of_week: int, windows: npt.ArrayLike = 1.0) -> Floats:
+    """How many sample deviations below the mean of `seeds` seeds the bound for a fresh window lies.
+
+    >>> deviations(20, 48).round(2).tolist() < deviations(4, 48).round(2).tolist()
+    True
+    """
+    t = t_quantile(seeds - 1, spent(seeds, hours_of_week))
+    return np.asarray(t * np.sqrt(1.0 / np.asarray(windows, np.float64) + 1.0 / seeds))
+
+
+def t_quantile(freedom: int, tail: float) -> float:
+    """Student's t above which `tail` lies, to nine digits: further ones depend on the C library."""
+    return round(float(stdtrit(freedom, 1 - tail)), 9)
+
+
+def spent(seeds: int, hours_of_week: int) -> float:
+    """The part of the risk of one hour that the look at so many seeds may use.
+
+    >>> round(sum(spent(seeds, 1) for seeds in LOOKS), 12)
+    0.01
+    """
+    return risk(hours_of_week) * LOOKS[max(k for k in LOOKS if k <= max(seeds, 1))]
 
 
 def risk(hours_of_week: int) -> float:
@@ -53,16 +100,13 @@ def risk(hours_of_week: int) -> float:
     return min(RISK / hours_of_week, HOUR_RISK)
 
 
-def relay_room(miss: float, requests: float, allowed: float, hours_of_week: int) -> float:
-    """How much more than its share `miss` a relay may miss of the `requests` that it gets in a fresh hour.
+def windows_of(requests: npt.ArrayLike, quantiles: npt.ArrayLike) -> Floats:
+    """Hours over which a promise is judged: one, or as many as it takes to allow ten misses.
 
-    Its latency does not depend on what it is sent, so misses are independent and their scatter is known: that of a binomial, taken as
-    often as `fresh_seed_bound` takes it for the hold-out seeds. 0 where the promise allows fewer than 10 misses an hour: so few come
-    or stay away by chance, and no other choice of relay would make such hours alike.
+    Of a class with a few requests an hour, one late answer would break a p95; no choice of fleet makes such hours alike.
 
-    >>> round(relay_room(0.048, 7000, 0.05, 1), 4), relay_room(0.01, 100, 0.05, 48)
-    (0.0076, 0.0)
+    >>> windows_of([1000.0, 20.0, 0.0], [0.95, 0.95, 0.95]).round(6).tolist()
+    [1.0, 10.0, 1.0]
     """
-    if requests * allowed < FEW_MISSES:
-        return 0.0
-    return deviations(len(HOLD_OUT_SEEDS), hours_of_week) * math.sqrt(miss * (1 - miss) / requests)
+    allowed = np.asarray(requests, np.float64) * np.maximum(1.0 - np.asarray(quantiles, np.float64), 1e-6)
+    return np.where(allowed > 0, np.maximum(1.0, FEW_MISSES / np.maximum(allowed, 1e-300)), 1.0)

@@ -11,11 +11,11 @@ from optimize.records import ProgramInput, SloRow, SloVerdict
 from optimize.search.cache import CapacityStore
 from optimize.search.cache_key import content_hash
 from optimize.search.capacity import SEMANTICS
-from optimize.search.hour_evidence import HourEvidence
+from optimize.search.hour_evidence import HourEvidence, quantiles_of
 from optimize.search.simulated_hour import Hour
 from sim.scenario.scenario import Scenario
 
-RULES = 4  # raise when seeds are judged otherwise: when an hour is closed, what a verdict says
+RULES = 5  # raise when seeds are judged otherwise: when an hour is closed, what a verdict says
 
 
 def hour_key(scenario: Scenario, problem: ProgramInput, hour: Hour, seeds: Sequence[int]) -> str:
@@ -34,6 +34,7 @@ def stored(evidence: HourEvidence) -> dict[str, Any]:
         "requests": evidence.requests,
         "events": evidence.events,
         "by_event": evidence.by_event,
+        "blocks": evidence.blocks.tolist(),
         "verdicts": [_verdict_stored(each) for each in evidence.verdicts],
     }
 
@@ -57,6 +58,8 @@ def restored(value: dict[str, Any], problem: ProgramInput, hour: Hour) -> HourEv
         problem.demand.slices[hour.index],
         events=int(value["events"]),
         by_event=int(value["by_event"]),
+        blocks=np.array(value["blocks"], float).reshape(-1, len(problem.slos)),
+        quantiles=quantiles_of(problem),
     )
 
 

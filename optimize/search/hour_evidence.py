@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy.typing as npt
 from scipy.special import stdtrit
 
 from optimize.records import Floats, ProgramInput, SloRow, SloVerdict
-from optimize.search.fresh_seeds import fresh_seed_bound
+from optimize.search.fresh_seeds import fresh_bound, windows_of
 from optimize.search.simulated_hour import Hour, HourSample
 from sim.latency import verdict
 
@@ -40,18 +40,27 @@ class HourEvidence:
     events: int = 0
     by_event: int = 0  # requests that came as events of the SimPy clock
 
+    blocks: Floats = field(default_factory=lambda: np.zeros((0, 1)))  # [blocks, slo rows] attainment of the blocks of the first seed
+    quantiles: Floats = field(default_factory=lambda: np.full(1, 0.95))  # [slo rows]
+
     @property
     def bound(self) -> Floats:
-        """[slo rows] attainment that a fresh seed reaches in this hour: see `fresh_seed_bound`."""
-        return fresh_seed_bound(self.attainment, self.hours_of_week)
+        """[slo rows] attainment that a fresh window of this hour reaches: see `fresh_bound`."""
+        return bound_of(self.attainment, self.blocks, self.seen, self.quantiles, self.hours_of_week)
 
     def holds(self, quantiles: Floats) -> npt.NDArray[np.bool_]:
-        """[slo rows] whether a fresh seed would be met."""
+        """[slo rows] whether a fresh window would be met."""
         return np.asarray(self.bound >= quantiles)
 
     def shortfall(self, quantiles: Floats) -> Floats:
-        """[slo rows] how far the bound for a fresh seed is below the promise, in attainment; 0 where it holds."""
+        """[slo rows] how far the bound for a fresh window is below the promise, in attainment; 0 where it holds."""
         return np.asarray(np.maximum(quantiles - self.bound, 0.0))
+
+
+def bound_of(attainment: Floats, blocks: Floats, seen: npt.NDArray[np.int64], quantiles: Floats, hours_of_week: int) -> Floats:
+    """[slo rows] the bound of `fresh_bound` for the requests that came; `seen` [targets, slo rows] over all seeds."""
+    windows = windows_of(seen.sum(axis=0) / len(attainment), quantiles) if seen.any() else 1.0
+    return fresh_bound(attainment, hours_of_week, windows, blocks)
 
 
 def attained(samples: Sequence[HourSample]) -> Floats:
@@ -60,25 +69,42 @@ def attained(samples: Sequence[HourSample]) -> Floats:
     return np.where(seen == 0, 1.0, met / np.maximum(seen, 1))
 
 
-def decided(attainment: Floats, quantiles: Floats, hours_of_week: int) -> bool:
-    """Whether the seeds so far settle an hour: every promise holds for a fresh seed, or the mean of one is below it."""
-    holds = fresh_seed_bound(attainment, hours_of_week) >= quantiles
-    return bool(holds.all() or (attainment.mean(axis=0) < quantiles).any())
+def blocks_of(samples: Sequence[HourSample]) -> Floats:
+    """[blocks, slo rows] attainment in the blocks of the first seed; a block without requests stands for none and takes the hour's."""
+    first = samples[0]
+    if first.blocks_seen is None or first.blocks_met is None:
+        return np.zeros((0, first.met.shape[1]))
+    hour = attained(samples[:1])[0]
+    return np.where(first.blocks_seen == 0, hour, first.blocks_met / np.maximum(first.blocks_seen, 1))
 
 
-def half_width(attainment: Floats) -> Floats:
-    """[slo rows] half of the 95 % interval of the mean attainment, Student's t over the seeds; infinite for one seed.
+def decided(samples: Sequence[HourSample], quantiles: Floats, hours_of_week: int) -> bool:
+    """Whether the seeds so far settle an hour: every promise holds for a fresh window, or one is hopeless.
+
+    Hopeless: missed on average over four seeds or more, or on a single seed by more than its blocks scatter. To stop there costs
+    nothing of the risk: the hour does not hold.
+    """
+    attainment, blocks = attained(samples), blocks_of(samples)
+    bound = bound_of(attainment, blocks, np.sum([s.seen for s in samples], axis=0), quantiles, hours_of_week)
+    mean = attainment.mean(axis=0)
+    hopeless = mean < quantiles if len(samples) >= 4 else 2 * mean - bound < quantiles
+    return bool((bound >= quantiles).all() or hopeless.any())
+
+
+def half_width(attainment: Floats, blocks: Floats | None = None) -> Floats:
+    """[slo rows] half of the 95 % interval of the mean attainment, Student's t over the seeds, or over the blocks of a single one.
 
     >>> half_width(np.array([[0.99], [0.97]])).round(3).tolist()
     [0.127]
     """
-    n = len(attainment)
+    values = attainment if len(attainment) > 1 or blocks is None or len(blocks) < 2 else blocks
+    n = len(values)
     if n < 2:
         return np.full(attainment.shape[1], math.inf)
-    return np.asarray(float(stdtrit(n - 1, 0.975)) * attainment.std(axis=0, ddof=1) / math.sqrt(n))
+    return np.asarray(float(stdtrit(n - 1, 0.975)) * values.std(axis=0, ddof=1) / math.sqrt(n))
 
 
-def worth_more(attainment: Floats, most: int) -> bool:
+def worth_more(attainment: Floats, most: int, blocks: Floats | None = None) -> bool:
     """Whether some mean attainment is not yet known to half a point, and `most` seeds would come to that.
 
     Of a class with few requests they would not: it does not ask for seeds in vain.
@@ -86,22 +112,23 @@ def worth_more(attainment: Floats, most: int) -> bool:
     >>> worth_more(np.array([[0.99], [0.98]]), 24), worth_more(np.array([[0.99], [0.5]]), 24)
     (True, False)
     """
-    now = half_width(attainment)
-    then = NORMAL * attainment.std(axis=0, ddof=1) / math.sqrt(most) if len(attainment) > 1 else now
+    now = half_width(attainment, blocks)
+    then = NORMAL * attainment.std(axis=0, ddof=1) / math.sqrt(most) if len(attainment) > 1 else now / math.sqrt(most)
     return bool(((now > HALF_WIDTH) & (then <= HALF_WIDTH)).any())
 
 
-def telling(problem: ProgramInput, met: npt.NDArray[np.int64], seen: npt.NDArray[np.int64], worst: dict[int, float]) -> list[int]:
-    """The promises of which an hour has a verdict: those missed in it, and those that no hour before attained less; `worst` learns.
+def telling(problem: ProgramInput, found: HourEvidence, worst: dict[int, float]) -> list[int]:
+    """The promises of which an hour has a verdict: those that do not hold in it, and those that no hour before attained less; `worst`
+    learns.
 
     Where nobody came, an hour says nothing of a promise, in either direction.
     """
-    rows = []
+    rows, holds = [], found.holds(found.quantiles)
     for i, row in enumerate(problem.slos):
-        if not seen[..., i].any():
+        if not found.seen[..., i].any():
             continue
-        margin = float(met[..., i].sum() / seen[..., i].sum()) - row.quantile
-        if margin < worst.get(i, math.inf) or margin < 0:
+        margin = float(found.met[..., i].sum() / found.seen[..., i].sum()) - row.quantile
+        if margin < worst.get(i, math.inf) or margin < 0 or not holds[i]:
             rows.append(i)
             worst[i] = min(margin, worst.get(i, math.inf))
     return rows
@@ -109,18 +136,40 @@ def telling(problem: ProgramInput, met: npt.NDArray[np.int64], seen: npt.NDArray
 
 def gather(problem: ProgramInput, hour: Hour, samples: Sequence[HourSample], worst: dict[int, float]) -> HourEvidence:
     """Evidence of one hour from its seeds; `worst` holds the least margin of each promise so far, and learns."""
+    found = counts_of(problem, hour, samples)
+    bound = found.bound
+    verdicts = [
+        slo_verdict(problem.slos[i], found.name, [s.latency[i] for s in samples], float(bound[i])) for i in telling(problem, found, worst)
+    ]
+    return replace(found, verdicts=tuple(verdicts))
+
+
+def counts_of(problem: ProgramInput, hour: Hour, samples: Sequence[HourSample]) -> HourEvidence:
+    """The evidence without verdicts."""
     met, seen = (np.sum([getattr(s, name) for s in samples], axis=0) for name in ("met", "seen"))
-    name = problem.demand.slices[hour.index]
-    verdicts = [slo_verdict(problem.slos[i], name, [s.latency[i] for s in samples]) for i in telling(problem, met, seen, worst)]
-    requests = sum(s.requests for s in samples)
-    events, by_event = sum(s.events for s in samples), sum(s.by_event for s in samples)
     return HourEvidence(
-        hour, attained(samples), met, seen, tuple(verdicts), requests, len(problem.demand.slices), name, events=events, by_event=by_event
+        hour=hour,
+        attainment=attained(samples),
+        met=met,
+        seen=seen,
+        verdicts=(),
+        requests=sum(s.requests for s in samples),
+        hours_of_week=len(problem.demand.slices),
+        name=problem.demand.slices[hour.index],
+        events=sum(s.events for s in samples),
+        by_event=sum(s.by_event for s in samples),
+        blocks=blocks_of(samples),
+        quantiles=quantiles_of(problem),
     )
 
 
-def slo_verdict(row: SloRow, hour: str, latency_s: Sequence[npt.NDArray[np.float32]]) -> SloVerdict:
-    """What the seeds of one hour say of one promise."""
+def quantiles_of(problem: ProgramInput) -> Floats:
+    """[slo rows] the share of requests that each promise covers."""
+    return np.array([row.quantile for row in problem.slos])
+
+
+def slo_verdict(row: SloRow, hour: str, latency_s: Sequence[npt.NDArray[np.float32]], bound: float) -> SloVerdict:
+    """What the seeds of one hour say of one promise: it is met where `bound`, what a fresh window attains, keeps it."""
 
     answer = verdict(latency_s, row.quantile, row.limit_s)
     return SloVerdict(
@@ -131,7 +180,8 @@ def slo_verdict(row: SloRow, hour: str, latency_s: Sequence[npt.NDArray[np.float
         attainment=answer.attainment,
         attainment_ci95=answer.attainment_ci95,
         requests=answer.requests,
-        met=answer.met,
+        met=answer.met and bound >= row.quantile,
+        bound=bound,
         unanswered=unanswered(latency_s),
         distribution=latency_ladder(latency_s, row.quantile),
     )

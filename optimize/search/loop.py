@@ -13,11 +13,11 @@ from optimize.market.pools import PoolState, known_all
 from optimize.money import classifier_usd, plan_cost_usd
 from optimize.program.rows.escalations import own_miss
 from optimize.program.solve import solve
-from optimize.records import ProgramInput, ProgramSolution, RelayTerms, SloRow
+from optimize.records import Floats, ProgramInput, ProgramSolution, RelayTerms, SloRow
 from optimize.search.cache import CapacityStore
 from optimize.search.capacity import measure_all
-from optimize.search.fresh_seeds import HOLD_OUT_SEEDS, MORE_SEEDS, relay_room
-from optimize.search.hour_evidence import HourEvidence
+from optimize.search.fresh_seeds import HOLD_OUT_SEEDS, MORE_SEEDS
+from optimize.search.hour_evidence import HourEvidence, quantiles_of
 from optimize.search.stability import grows
 from optimize.search.verify import hours_to_simulate, verify
 from sim.exact import dot
@@ -30,6 +30,8 @@ VERIFY_ROUNDS = 8
 STOP_AFTER = 2  # hours that do not hold, before the program is corrected
 REMOVAL_SEEDS = (501, 502, 503, 504)
 LARGEST_CORRECTION = 1.06
+LARGEST_CHARGE = 1.0  # added to the miss share of a relay at once
+OVERSHOOT, LEAST_CHARGE = 1.25, 0.02  # of what is short, and of what the promise allows: few rounds rather than ever smaller steps
 SMALLEST_STEP, STEP = 0.01, 0.5  # load raised by 1 % at least, and by half of what attainment lacks: about where it is met again
 Tell = Callable[[str], None]
 
@@ -65,6 +67,11 @@ class Market:
     half_width: float = 0.0  # of attainment, the widest of the close measurements
     interrupted: bool = False
     rounds: int = field(default=0)
+    at_first: dict[str, Floats] = field(default_factory=dict)  # relay -> [slo rows] its miss shares before any proof
+
+    def __post_init__(self) -> None:
+        self.at_first = self.at_first or {terms.relay.id: terms.miss for terms in self.relays}
+
     solver: str = "highs"
 
     def pools(self, restriction: Restriction) -> list[PoolState]:
@@ -144,47 +151,47 @@ def settle_at(market: Market, restriction: Restriction, rounds: int, rough: bool
 
 
 def correct(market: Market, settled: Settled, evidence: Sequence[HourEvidence]) -> bool:
-    """Raises the load of the weakest pools, and the miss share of each relay, that the simulation contradicts; False when there is none."""
-    quantiles = np.array([row.quantile for row in settled.problem.slos])
+    """Raises the load of the weakest pools, and the miss share of relays, where an hour does not hold; False where nothing can rise.
+
+    Where relays miss a promise on purpose, more often than it allows, and others make up for it, what is short is charged to them:
+    the plan must leave the room that its proof needs. Pools are then to blame only if they are near the promise themselves.
+    """
+    quantiles = quantiles_of(settled.problem)
     factors: dict[int, float] = {}
     changed = False
     for seen in evidence:
-        shortfall = seen.shortfall(quantiles)
-        failing = np.flatnonzero(~seen.holds(quantiles))
-        for i in failing:
+        shortfall, pools = seen.shortfall(quantiles), len(seen.hour.pools)
+        for i in map(int, np.flatnonzero(~seen.holds(quantiles))):
             allowed = 1 - quantiles[i]
-            shares = {k: seen.met[k, i] / seen.seen[k, i] for k in range(len(seen.hour.pools)) if seen.seen[k, i]}
+            shares = {k: float(seen.met[k, i] / n) for k in range(pools + len(seen.hour.relays)) if (n := int(seen.seen[k, i]))}
+            deliberate = [k for k, share in shares.items() if k >= pools and share < quantiles[i]]
+            near = quantiles[i] + 0.25 * allowed
+            least = min((share for k, share in shares.items() if k < pools and not deliberate), default=0.0)
             for k, share in shares.items():
-                if share <= max(min(shares.values()), quantiles[i] + 0.25 * allowed):
+                if k < pools and share <= max(least, near):
                     p, step = seen.hour.pools[k], 1 + max(SMALLEST_STEP, STEP * shortfall[i])
                     factors[p] = max(factors.get(p, 1.0), min(LARGEST_CORRECTION, step))
-            for k, a in enumerate(seen.hour.relays, start=len(seen.hour.pools)):
-                share = seen.met[k, i] / seen.seen[k, i] if seen.seen[k, i] else 1.0
-                changed |= _learn_relay(market, settled.problem.relays[a].relay.id, int(i), 1 - share)
+            alone = [k for k in shares if k >= pools and not any(other < pools for other in shares)]
+            charged = deliberate or [k for k in alone if shares[k] <= quantiles[i] + 0.5 * allowed] or alone
+            sent = seen.seen[:, i] / max(int(seen.seen[:, i].sum()), 1)
+            short = max(OVERSHOOT * float(shortfall[i]), LEAST_CHARGE * float(allowed))
+            each = short / max(sum(float(sent[k]) for k in charged), 1e-9)
+            for k in charged:
+                relay = settled.problem.relays[seen.hour.relays[k - pools]].relay.id
+                changed |= _learn_relay(market, relay, i, 1 - shares[k], min(each, LARGEST_CHARGE))
     for p, factor in factors.items():
         settled.pools[p].correction *= factor
     return changed or bool(factors)
 
 
-def leave_room(market: Market, settled: Settled, evidence: Sequence[HourEvidence]) -> bool:
-    """Plans each relay that alone would break a promise in a bad hour, where one does not hold, with the misses of such an hour."""
-    quantiles = np.array([row.quantile for row in settled.problem.slos])
-    changed = False
-    for seen in evidence:
-        for i in np.flatnonzero(~seen.holds(quantiles)):
-            for k, a in enumerate(seen.hour.relays, start=len(seen.hour.pools)):
-                if requests := int(seen.seen[k, i]):
-                    allowed, miss = 1 - quantiles[i], 1 - seen.met[k, i] / requests
-                    bad = miss + relay_room(miss, requests / len(seen.attainment), allowed, seen.hours_of_week)
-                    changed |= bad > allowed and _learn_relay(market, settled.problem.relays[a].relay.id, int(i), bad)
-    return changed
-
-
-def _learn_relay(market: Market, name: str, row: int, seen: float) -> bool:
-    """Of what was sent there first the share `seen` missed; what second answers are known to add is not learnt twice."""
+def _learn_relay(market: Market, name: str, row: int, seen: float, charge: float) -> bool:
+    """Of what was sent there first the share `seen` missed; what second answers are known to add is not learnt twice. `charge` is added."""
     for k, terms in enumerate(market.relays):
-        miss = own_miss(terms.escalation, market.slos[row].class_index, row, seen)
-        if terms.relay.id == name and miss > terms.miss[row] + 1e-4:
+        if terms.relay.id != name:
+            continue
+        known = float(terms.miss[row])
+        miss = max(known, own_miss(terms.escalation, market.slos[row].class_index, row, seen)) + charge
+        if miss > known + 1e-4:
             worse = terms.miss.copy()
             worse[row] = miss
             market.relays[k] = replace(terms, miss=worse)
@@ -200,8 +207,8 @@ def prove(market: Market, settled: Settled) -> tuple[Settled, list[HourEvidence]
         evidence = hold_out(market, settled, STOP_AFTER, suspects)
         if all_hold(settled, evidence):
             return settled, evidence
-        changed, known = correct(market, settled, evidence), list(market.relays)
-        if not (leave_room(market, settled, evidence) or changed):
+        known = list(market.relays)
+        if not correct(market, settled, evidence):
             break
         suspects = failed_hours(settled, evidence)
         market.tell("the simulation contradicts the program: correcting its coefficients")
@@ -214,9 +221,11 @@ def prove(market: Market, settled: Settled) -> tuple[Settled, list[HourEvidence]
 
 
 def hold_out(market: Market, settled: Settled, stop_after: int | None, first: Sequence[int] = ()) -> list[HourEvidence]:
-    """Evidence on the hold-out seeds: in the hours `first`, which failed in an earlier plan, then in those that bind in this one."""
+    """Evidence on the hold-out seeds in every hour: first in the hours `first`, which failed in an earlier plan, then in those that bind
+    in this one, then in all others."""
     costs = [state.cost for state in settled.pools]
-    hours = list(dict.fromkeys([*first, *hours_to_simulate(settled.problem, settled.solution)]))
+    every = np.flatnonzero(settled.problem.demand.mean_rps.any(axis=0)).tolist()
+    hours = list(dict.fromkeys([*first, *hours_to_simulate(settled.problem, settled.solution), *every]))
     seeds, tell = HOLD_OUT_SEEDS, market.tell
     scenario, problem, solution = market.scenario, settled.problem, settled.solution
     return verify(scenario, problem, solution, costs, seeds, market.jobs, hours, tell, stop_after, market.store, MORE_SEEDS)
@@ -224,13 +233,13 @@ def hold_out(market: Market, settled: Settled, stop_after: int | None, first: Se
 
 def failed_hours(settled: Settled, evidence: Sequence[HourEvidence]) -> list[int]:
     """The hours that do not speak for a fresh seed."""
-    quantiles = np.array([row.quantile for row in settled.problem.slos])
+    quantiles = quantiles_of(settled.problem)
     return [e.hour.index for e in evidence if not e.holds(quantiles).all()]
 
 
 def all_hold(settled: Settled, evidence: Sequence[HourEvidence]) -> bool:
     """Whether every hour speaks for a fresh seed."""
-    quantiles = np.array([row.quantile for row in settled.problem.slos])
+    quantiles = quantiles_of(settled.problem)
     return all(bool(e.holds(quantiles).all()) for e in evidence)
 
 

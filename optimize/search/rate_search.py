@@ -11,7 +11,7 @@ import numpy as np
 from optimize.market.engine_settings import priorities_of, router_of
 from optimize.market.operating_point import OperatingPoint, Probe, pool_of
 from optimize.records import Floats, SloRow
-from optimize.search.fresh_seeds import HOLD_OUT_SEEDS, deviations, seeds_of
+from optimize.search.fresh_seeds import deviations, seeds_of
 from optimize.search.simulated_hour import HOUR_S
 from optimize.search.stability import DRIFT, LOG_DRIFT, PART, stable_drift, wait_growth
 from sim.engine.deployment import PS
@@ -24,6 +24,7 @@ from sim.traffic.model_tokens import counted_by_class
 from sim.traffic.replay import replay_at_rates
 
 SEARCH_SEEDS = (101, 102, 103)
+PROOF_SEEDS = 20  # of the look at which a tight hour should hold
 MARGIN_SEEDS = (201, 202, 203, 204, 205, 206)
 WARMUP_S = 600.0  # prefix caches start empty: by then 93 % of users with the default think time have come back
 PLAIN_WARMUP_S = 120.0  # without a prefix cache
@@ -262,7 +263,7 @@ def between(search: RateSearch, low: float, high: float, trial: Trial) -> tuple[
 
 def with_room(trial: Trial, probe: Probe) -> bool:
     """Whether ten seeds that scatter like those of `trial` would speak for a fresh week."""
-    allowed = deviations(len(HOLD_OUT_SEEDS), probe.hours) * np.std(trial.by_seed, axis=0, ddof=1)
+    allowed = deviations(PROOF_SEEDS, probe.hours) * np.std(trial.by_seed, axis=0, ddof=1)
     quantiles = np.array([row.needed for row in probe.slos])
     return bool(np.all(np.isnan(trial.attained) | (trial.by_seed.mean(axis=0) - allowed >= quantiles)))
 

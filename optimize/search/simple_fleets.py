@@ -268,5 +268,5 @@ def passes(market: Market, fleet: Fleet, effort: Effort) -> bool:
     if not effort.pays(requests_of(market, len(hours))):
         return False
     seen = verify(market.scenario, problem, solution, costs, REMOVAL_SEEDS[:1], market.jobs, hours, stop_after=1, store=market.store)
-    met = all(verdict.met for each in seen for verdict in each.verdicts)
+    met = all(verdict.kept for each in seen for verdict in each.verdicts)
     return met and not grows(market.scenario, problem, solution, costs)

@@ -14,6 +14,7 @@ from optimize.market.engine_settings import priorities_of, router_of
 from optimize.market.operating_point import pool_of
 from optimize.market.token_factors import fleet_factors
 from optimize.records import Floats, ProgramInput, ProgramSolution
+from optimize.search.fresh_seeds import BLOCKS
 from sim.engine.deployment import PS, StepCost
 from sim.engine.pool import Pool
 from sim.fleet.cascade import first_targets
@@ -49,6 +50,7 @@ class HourSample:
     """What one seed of one hour yields. `met` and `seen` are counts [targets, slo rows]; `latency` holds samples by slo row, seconds.
 
     `events` of the SimPy clock played `by_event` of its `requests`: all of them, or none where arrivals stayed in the kernel.
+    `blocks_met` and `blocks_seen` [blocks, slo rows] are counts by the part of the hour in which a request came.
     """
 
     met: npt.NDArray[np.int64]
@@ -57,6 +59,8 @@ class HourSample:
     requests: int
     events: int = 0
     by_event: int = 0
+    blocks_met: npt.NDArray[np.int64] | None = None
+    blocks_seen: npt.NDArray[np.int64] | None = None
 
 
 def fleet_of(scenario: Scenario, problem: ProgramInput, solution: ProgramSolution, costs: Sequence[StepCost | None], t: int) -> Hour:
@@ -152,6 +156,7 @@ def simulate_hour(scenario: Scenario, problem: ProgramInput, hour: Hour, seed: i
     sent_to = log.target if hour.fleet.cascade is None else first_targets(hour.fleet, requests, seed)  # who is to blame
     targets, rows = len(hour.fleet.targets), len(problem.slos)
     met, seen = np.zeros((targets + 1, rows), np.int64), np.zeros((targets + 1, rows), np.int64)
+    blocks_met, blocks_seen = np.zeros((BLOCKS, rows), np.int64), np.zeros((BLOCKS, rows), np.int64)
     latency = []
     in_hour = (log.arrival_ps >= start) & (log.arrival_ps < end)
     metrics = {c: class_metrics(log, c, from_ps=start, to_ps=end) for c in {row.class_index for row in problem.slos}}
@@ -162,6 +167,10 @@ def simulate_hour(scenario: Scenario, problem: ProgramInput, hour: Hour, seed: i
         by_target[by_target < 0] = targets
         seen[:, i] = np.bincount(by_target, minlength=targets + 1)
         met[:, i] = np.bincount(by_target, weights=sent <= row.limit_s, minlength=targets + 1)
+        block = (log.arrival_ps[in_hour & (log.class_id == row.class_index)] - start) * BLOCKS // (end - start)
+        blocks_seen[:, i] = np.bincount(block, minlength=BLOCKS)
+        blocks_met[:, i] = np.bincount(block, weights=sent <= row.limit_s, minlength=BLOCKS)
         seen[targets, i] += len(samples) - len(sent)  # nobody is to blame
         latency.append(samples.astype(np.float32))
-    return HourSample(met, seen, tuple(latency), len(requests), result.events, len(requests) if by_event else 0)
+    came = len(requests) if by_event else 0
+    return HourSample(met, seen, tuple(latency), len(requests), result.events, came, blocks_met, blocks_seen)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,16 +10,15 @@ import numpy as np
 
 from optimize.records import ProgramInput, ProgramSolution, SloRow, SloVerdict, Verification
 from optimize.search.cache import CapacityStore
-from optimize.search.fresh_seeds import fresh_seed_bound, seeds_of
+from optimize.search.fresh_seeds import LOOKS, seeds_of
 from optimize.search.hour_cache import hour_key, known_hour, stored
-from optimize.search.hour_evidence import HourEvidence, attained, decided, gather, telling, worth_more
+from optimize.search.hour_evidence import HourEvidence, attained, blocks_of, counts_of, decided, gather, quantiles_of, telling, worth_more
 from optimize.search.simulated_hour import Hour, HourSample, fleet_of, simulate_hour
 from sim.engine.deployment import StepCost
 from sim.exact import dot
 from sim.plural import counted
 from sim.scenario.scenario import Scenario
 
-BATCH = 4  # seeds after which a clear case is closed
 MAX_HOURS = 12
 
 
@@ -56,34 +55,53 @@ def verify(
 
     `seeds` and `more_seeds` are those of a scenario of seed 1; another seed moves them all (`seeds_of`).
 
-    An hour is closed after 4 seeds where they settle it (`decided`), else after 8, else after all; `more_seeds` are for hours that are
-    still open, and for hours that hold, until every attainment is known to half a point. With `stop_after`, ends once so many hours do
-    not hold: enough to know that the plan must change. Hours that `store` has are not simulated again.
+    An hour is looked at after 1, 4, 10, 20 and 30 seeds, as far as `seeds` and then `more_seeds` go, and closed when a look settles it
+    (`decided`); one that holds goes on until every attainment is known to half a point. With `stop_after`, ends once so many hours
+    do not hold: enough to know that the plan must change. Hours that `store` has are not simulated again.
     """
     from joblib import Parallel
 
     store = CapacityStore(None) if store is None else store
-    seeds, more_seeds = seeds_of(scenario.seed, seeds), seeds_of(scenario.seed, more_seeds)
-    chosen = hours_to_simulate(problem, solution) if hours is None else hours
-    quantiles = np.array([row.quantile for row in problem.slos])
+    asked = seeds_of(scenario.seed, (*seeds, *more_seeds))
+    chosen = hours_to_simulate(problem, solution) if hours is None else list(hours)
+    quantiles, slots = quantiles_of(problem), [fleet_of(scenario, problem, solution, costs, t) for t in chosen]
+    keys = [hour_key(scenario, problem, hour, asked) for hour in slots]
     evidence: list[HourEvidence] = []
     worst: dict[int, float] = {}
+    ahead: dict[int, HourSample] = {}
     failed = 0
     with Parallel(n_jobs=jobs) as parallel:
-        for k, t in enumerate(chosen):
-            hour = fleet_of(scenario, problem, solution, costs, t)
-            key = hour_key(scenario, problem, hour, (*seeds, *more_seeds))
-            known = remembered(store, key, problem, hour, worst)
+        for k, hour in enumerate(slots):
+            known = remembered(store, keys[k], problem, hour, worst)
             if known is None:
-                tell(f"simulating {problem.demand.slices[t]} ({k + 1} of {counted(len(chosen), 'hour')}, up to {len(seeds)} seeds)")
-                samples = samples_of(parallel, scenario, problem, hour, seeds, more_seeds)
-                known = gather(problem, hour, samples, worst)
-                store.put(key, stored(known))
+                if k not in ahead:
+                    tell(f"simulating {problem.demand.slices[hour.index]} ({k + 1} of {counted(len(chosen), 'hour')})")
+                    ahead |= first_looks(parallel, scenario, problem, slots, keys, store, range(k, len(slots)), asked[0], jobs)
+                known = gather(problem, hour, samples_of(parallel, scenario, problem, hour, ahead.pop(k), asked), worst)
+                store.put(keys[k], stored(known))
             evidence.append(known)
             failed += not known.holds(quantiles).all()
             if failed == stop_after:
                 break
     return evidence
+
+
+def first_looks(
+    parallel: Any,
+    scenario: Scenario,
+    problem: ProgramInput,
+    slots: Sequence[Hour],
+    keys: Sequence[str],
+    store: CapacityStore,
+    left: Sequence[int],
+    seed: int,
+    jobs: int,
+) -> dict[int, HourSample]:
+    """Number of the slot -> its first seed, played event by event: of as many of those `left` as there are jobs, side by side."""
+    from joblib import delayed
+
+    some = [k for k in left if k == left[0] or known_hour(store, keys[k], problem, slots[k]) is None][:jobs]
+    return dict(zip(some, parallel(delayed(simulate_hour)(scenario, problem, slots[k], seed, True) for k in some), strict=True))
 
 
 def remembered(store: CapacityStore, key: str, problem: ProgramInput, hour: Hour, worst: dict[int, float]) -> HourEvidence | None:
@@ -92,7 +110,7 @@ def remembered(store: CapacityStore, key: str, problem: ProgramInput, hour: Hour
     if found is None:
         return None
     learnt = dict(worst)
-    rows = [problem.slos[i] for i in telling(problem, found.met, found.seen, learnt)]
+    rows = [problem.slos[i] for i in telling(problem, found, learnt)]
     verdicts = {verdict.row: verdict for verdict in found.verdicts}
     if any(row not in verdicts for row in rows):
         return None
@@ -101,40 +119,25 @@ def remembered(store: CapacityStore, key: str, problem: ProgramInput, hour: Hour
 
 
 def samples_of(
-    parallel: Any, scenario: Scenario, problem: ProgramInput, hour: Hour, seeds: Sequence[int], more_seeds: Sequence[int]
+    parallel: Any, scenario: Scenario, problem: ProgramInput, hour: Hour, first: HourSample, seeds: Sequence[int]
 ) -> list[HourSample]:
-    """Samples of one hour, seed by seed, until the hour is decided; one that holds goes on until it is known closely.
+    """Samples of one hour, look by look, until it is decided; one that holds goes on until it is known closely. `first` is that of the
+    first seed."""
+    from joblib import delayed
 
-    One that `seeds` leave open, kept on average but not for sure on a fresh seed, is asked again after half of `more_seeds` and after all.
-    """
-    quantiles, hours = np.array([row.quantile for row in problem.slos]), len(problem.demand.slices)
-    seen: list[HourSample] = []
-    for batch in simulated(parallel, scenario, problem, hour, seeds, by_event=seeds[:1]):
-        seen += batch
-        if decided(attained(seen), quantiles, hours):
+    quantiles, hours = quantiles_of(problem), len(problem.demand.slices)
+    seen = [first]
+    for look in (*(n for n in LOOKS if 1 < n < len(seeds)), len(seeds)):
+        if decided(seen, quantiles, hours) and not (holds(problem, hour, seen) and worth_more(attained(seen), len(seeds), blocks_of(seen))):
             break
-    most, left = len(seen) + len(more_seeds), list(more_seeds)
-    while left and not decided(attained(seen), quantiles, hours):
-        some = left[: max(1, len(more_seeds) // 2)]
-        seen += [sample for batch in simulated(parallel, scenario, problem, hour, some) for sample in batch]
-        left = left[len(some) :]
-    if (fresh_seed_bound(attained(seen), hours) < quantiles).any() or not worth_more(attained(seen), most):
-        return seen
-    for batch in simulated(parallel, scenario, problem, hour, left):
-        seen += batch
-        if not worth_more(attained(seen), most):
-            break
+        seen += parallel(delayed(simulate_hour)(scenario, problem, hour, seed, False) for seed in seeds[len(seen) : look])
     return seen
 
 
-def simulated(
-    parallel: Any, scenario: Scenario, problem: ProgramInput, hour: Hour, seeds: Sequence[int], by_event: Sequence[int] = ()
-) -> Iterator[list[HourSample]]:
-    """Batches of samples, one per seed; seeds `by_event` are played event by event."""
-    from joblib import delayed
-
-    for first in range(0, len(seeds), BATCH):
-        yield parallel(delayed(simulate_hour)(scenario, problem, hour, seed, seed in by_event) for seed in seeds[first : first + BATCH])
+def holds(problem: ProgramInput, hour: Hour, samples: Sequence[HourSample]) -> bool:
+    """Whether every promise holds for a fresh window."""
+    found = counts_of(problem, hour, samples)
+    return bool(found.holds(found.quantiles).all())
 
 
 def verification(evidence: Sequence[HourEvidence], seeds: Sequence[int]) -> Verification:
@@ -142,14 +145,14 @@ def verification(evidence: Sequence[HourEvidence], seeds: Sequence[int]) -> Veri
     worst: dict[SloRow, SloVerdict] = {}
     for verdict in (v for e in evidence for v in e.verdicts):
         known = worst.get(verdict.row)
-        if known is None or (verdict.met, verdict.attainment) < (known.met, known.attainment):
+        if known is None or (verdict.met, verdict.kept, verdict.attainment) < (known.met, known.kept, known.attainment):
             worst[verdict.row] = verdict
     return Verification(
         seeds=tuple(seeds),
         hours=tuple(e.name for e in evidence),
         requests_simulated=sum(e.requests for e in evidence),
         verdicts=tuple(worst.values()),
-        met=all(v.met for v in worst.values()),
+        met=all(v.met for e in evidence for v in e.verdicts),
         seeds_by_hour=tuple(len(e.attainment) for e in evidence),
         events=sum(e.events for e in evidence),
         by_event=sum(e.by_event for e in evidence),
@@ -171,7 +174,7 @@ def untested(problem: ProgramInput, evidence: Sequence[HourEvidence]) -> list[st
 def close_call(problem: ProgramInput, evidence: Sequence[HourEvidence], i: int) -> str:
     """Where promise `i` holds over the seeds taken together and one fresh seed may still miss it; empty where neither or both is so."""
     row = problem.slos[i]
-    if not all(v.met for e in evidence for v in e.verdicts if v.row == row):
+    if not all(v.kept for e in evidence for v in e.verdicts if v.row == row):
         return ""
     worst = min(evidence, key=lambda e: float(e.bound[i]))
     if worst.bound[i] >= row.quantile:

@@ -8,9 +8,10 @@ from optimize.finance.announced_prices import leaves
 from optimize.money.price_book import lapsed_words
 from optimize.records import Flip, Verification
 from optimize.result import Plan
+from optimize.search.fresh_seeds import RISK, risk
 from optimize.tables.bill_lines import Bill, cents_of
 from optimize.tables.tables import UNSERVED, bought_names, flow_table
-from sim.plural import counted
+from sim.plural import counted, plural
 
 STATUS_WORDS = {
     "met": "MET",
@@ -106,21 +107,35 @@ def verdict_sentences(plan: Plan, bill: Bill) -> str:
     room = f"{bill.money(abs(over))} {'above' if over > 0 else 'below'} the budget"
     proof = plan.verification
     if plan.status == "met" and proof is not None:
-        held = f"Every promise held in {proof.requests_simulated:,} simulated requests, each hour on {seeds_used(proof)} hold-out seeds."
+        held = held_words(plan, proof)
         fewest = min((v.requests for v in proof.verdicts), default=0)
         held += unanswered_words(plan, proof)
         return f"{cost}, {room}. {held}" + (f" One of them was seen by {fewest} requests only: that proves little." if fewest < FEW else "")
     if plan.status == "missed" and proof is not None:
-        missed = sum(not v.met for v in proof.verdicts)
-        return f"{cost}, {room}, but {missed} of {counted(len(proof.verdicts), 'promise is', 'promises are')} missed in simulation."
+        missed, unsure = sum(not v.kept for v in proof.verdicts), sum(v.kept and not v.met for v in proof.verdicts)
+        of = f"of {counted(len(proof.verdicts), 'promise', 'promises')}"
+        told = [f"{missed} {of} {plural(missed, 'is', 'are')} missed in simulation"] if missed else []
+        told += [f"{unsure} {of} {plural(unsure, 'holds', 'hold')} on average, but not surely in a fresh hour"] if unsure else []
+        return f"{cost}, {room}, but {' and '.join(told)}."
     if plan.status == "unverified":
         why = "Too few requests come to judge a promise."
         if proof is None:
             why = "Built on capacities that you measured; nothing was simulated."
         return f"{cost}, {room}. {why}"
+    if plan.status == "over_budget" and proof is not None and not unserved(plan):
+        return f"No plan inside the budget holds. {cost}, {room}, would: {held_words(plan, proof)}"
     served = "; ".join(unserved(plan)) or "not every request can be served"
     what = "no plan fits the budget" if plan.status == "over_budget" else "no plan keeps every promise"
     return f"{what[0].upper()}{what[1:]}. For {cost}: {served}."
+
+
+def held_words(plan: Plan, proof: Verification) -> str:
+    """What was simulated, and how sure it is: the risk of the sequential test that the verdict rests on."""
+    hours = len(plan.demand.slices)
+    span, chance = ("week", RISK) if hours > 1 else ("hour", risk(1))
+    sure = f"a fresh {span} breaks one with at most {percent(chance)} chance"
+    looked = f"{counted(len(proof.hours), 'hour')} on {seeds_used(proof)} hold-out seeds"
+    return f"Every promise held in {proof.requests_simulated:,} simulated requests, {looked}; {sure}."
 
 
 NOTABLE = 0.001  # share of a class's requests without an answer, from which the verdict says so
@@ -141,6 +156,9 @@ def unserved(plan: Plan) -> list[str]:
     return [f"{name} leaves {percent(float(share or 0))} unserved" for name, target, _, share in rows if target == UNSERVED]
 
 
+NO_BOUND = 0.999  # gap from which a bound says nothing
+
+
 def bounds(plan: Plan, bill: Bill) -> str:
     """What no plan can undercut, by two arguments, and how far above them this one is.
 
@@ -151,11 +169,14 @@ def bounds(plan: Plan, bill: Bill) -> str:
     if plan.status in ("over_budget", "infeasible"):
         told = plan.status == "over_budget" and math.isfinite(fluid)
         return f"serving every request costs at least {bill.money(fluid)}, whatever the plan (fluid bound)" if told else ""
-    at_all = "no plan at all, reserve or not," if reserves(plan) else "no plan at all"
+    at_all = "no plan from these candidates, reserve or not," if reserves(plan) else "no plan from these candidates"
     for name, bound, what in (("model bound", model, "no plan of this program"), ("fluid bound", fluid, at_all)):
         if not math.isfinite(bound) or bill.total <= 0:
             continue
         gap = (bill.total - bound) / bill.total
+        if gap > NO_BOUND:
+            words.append(f"{name}: none was found")
+            continue
         if gap <= -0.0005:  # below, cents are rounded
             words.append(f"{name} {bill.money(bound)}: simulation allowed {-gap:.1%} less than the program's margin asks")
         else:

@@ -1,15 +1,15 @@
-"""A relay is planned with the misses of a bad hour, so that a promise that holds on the seeds seen also holds on those that nobody saw."""
+"""A promise that holds on the seeds seen also holds on those that nobody saw, however often the seeds were looked at."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
-from scipy.stats import binom
 
 from optimize.plan import optimize
 from optimize.result import Plan
-from optimize.search.fresh_seeds import FEW_MISSES, relay_room, risk
+from optimize.search.fresh_seeds import LOOKS, fresh_bound, look_bound, risk, windows_of
 from sim.scenario import load_scenario
 
 PRICED = "model: llama-3.1-8b, tokens_per_s: 50, ttft_sigma: 0.3, usd_per_mtok_input: {0}, usd_per_mtok_output: {0}"
@@ -33,19 +33,40 @@ def plan_with(folder: Path, *relays: str) -> Plan:
     return optimize(load_scenario(path), jobs=1, cache=folder, only_plan=True)
 
 
-# --- relay_room
+# --- the sequential test
 
 
 @pytest.mark.parametrize("hours", [1, 48])
-@pytest.mark.parametrize(("requests", "allowed"), [(2_000, 0.05), (10_000, 0.05), (10_000, 0.01)])
-def test_relay_with_its_room_breaks_a_fresh_hour_no_more_often_than_it_may(requests: int, allowed: float, hours: int) -> None:
-    """At the largest miss share that the program lets through, by the exact law of the misses."""
-    largest = max(m for m in (allowed * k / 1000 for k in range(1, 1000)) if m + relay_room(m, requests, allowed, hours) <= allowed)
-    assert float(binom.sf(allowed * requests, requests, largest)) <= risk(hours)
+def test_the_looks_together_keep_the_risk_of_the_hour(hours: int) -> None:
+    """Seeds of a normal law, looked at after 4, 10, 20 and 30 of them: a fresh one falls below the best bound no more often than it may."""
+    draws, trials = np.random.default_rng(3), 40_000
+    seeds, fresh = draws.normal(0.96, 0.004, (30, trials)), draws.normal(0.96, 0.004, trials)
+    broken = float(np.mean(fresh < fresh_bound(seeds, hours)))
+    assert broken <= risk(hours) + 4 * np.sqrt(risk(hours) / trials)
 
 
-def test_promise_that_allows_a_few_misses_an_hour_asks_for_no_room() -> None:
-    assert relay_room(0.02, FEW_MISSES / 0.05 - 1, 0.05, 48) == 0.0 < relay_room(0.02, FEW_MISSES / 0.05 + 1, 0.05, 48)
+def test_a_bound_that_each_look_may_use_up_would_break_more_often() -> None:
+    """What the test guards against: the whole risk at every look."""
+    draws, trials = np.random.default_rng(3), 40_000
+    seeds, fresh = draws.normal(0.96, 0.004, (30, trials)), draws.normal(0.96, 0.004, trials)
+    greedy = np.max([seeds[:k].mean(axis=0) - 2.8 * seeds[:k].std(axis=0, ddof=1) for k in (4, 10, 20, 30)], axis=0)
+    assert float(np.mean(fresh < greedy)) > 1.5 * risk(1)
+
+
+def test_shares_of_the_looks_are_all_of_the_risk() -> None:
+    assert sum(LOOKS.values()) == pytest.approx(1.0)
+
+
+def test_single_seed_speaks_by_the_scatter_of_its_blocks() -> None:
+    calm, wild = np.full((6, 1), 0.99), np.array([[0.99], [0.97], [1.0], [0.98], [1.0], [1.0]])
+    one = np.array([[0.99]])
+    assert fresh_bound(one, 48, blocks=calm)[0] == pytest.approx(0.99) and fresh_bound(one, 48, blocks=wild)[0] < 0.95
+
+
+def test_promise_that_allows_few_misses_an_hour_is_judged_over_more_hours() -> None:
+    assert windows_of([20.0], [0.95])[0] == pytest.approx(10.0)
+    seeds = np.array([[1.0], [0.95], [1.0], [0.9]] * 5)
+    assert look_bound(seeds, 48, 10.0)[0] > look_bound(seeds, 48)[0]
 
 
 # --- the search
@@ -57,12 +78,20 @@ def test_relay_at_the_edge_of_a_promise_is_left_as_much_traffic_as_a_fresh_hour_
         terms.relay.id: float(flow.sum() / plan.demand.mean_rps.sum())
         for terms, flow in zip(plan.program.relays, plan.solution.relay_flow, strict=True)
     }
-    assert plan.status == "met" and 0.5 < shares["close"] < 0.95 and shares["quick"] > 0.05
+    assert plan.status == "met" and 0.3 < shares["close"] < 0.95 and shares["quick"] > 0.05
     assert not [words for words in plan.warnings if "fresh week" in words]
 
 
-def test_plan_without_a_surer_relay_says_on_how_many_seeds_it_holds(tmp_path: Path) -> None:
+def test_relay_that_always_misses_gets_less_than_the_promise_allows(tmp_path: Path) -> None:
+    """Five of a hundred to a relay that is always late would break the promise in every other hour."""
+    late = CLOSE.replace("ttft_p50_s: 0.6", "ttft_p50_s: 9.0").replace("close", "late")
+    plan = plan_with(tmp_path, late, QUICK)
+    shares = {terms.relay.id: float(flow.sum()) / 2 for terms, flow in zip(plan.program.relays, plan.solution.relay_flow, strict=True)}
+    assert plan.status == "met" and 0.02 < shares["late"] < 0.045
+
+
+def test_plan_without_a_surer_relay_is_not_met_and_says_on_how_many_seeds_it_holds(tmp_path: Path) -> None:
     plan = plan_with(tmp_path, CLOSE)
-    assert plan.status == "met" and plan.program.relays[0].miss[0] < 0.05  # what is kept was chosen without room
+    assert plan.status == "missed" and plan.verification is not None and plan.verification.verdicts[0].kept
     (said,) = [words for words in plan.warnings if "fresh week" in words]
     assert said.startswith("chat ttft: kept over the hold-out seeds together, in every hour on ")

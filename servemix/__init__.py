@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from servemix.results import Columns, Plan, Simulation, WhatIf
+from sim.engine.routers import RouterName
 from sim.errors import InputError, ServeMixError
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ def simulate(
     fleet: str | PathLike[str] | Plan,
     *,
     hour: str | None = None,
-    router: Literal["least_outstanding", "round_robin", "session_affinity"] | None = None,
+    router: RouterName | None = None,
     overflow: int | None = None,
 ) -> Simulation:
     """What users feel in one hour of the scenario's traffic on a fleet.

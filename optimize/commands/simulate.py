@@ -9,6 +9,7 @@ import typer
 import typer.core
 
 from optimize.commands.common import AsJson, OutFolder, ScenarioFile, Seed, Settings, command, emit_json, origin_of, tell
+from sim.engine.routers import ROUTERS
 
 
 @command('simulate scenarios/two_offers.yaml --fleet "aws.g6e.xlarge/llama-3.1-8b/fp8=2"')
@@ -17,9 +18,7 @@ def simulate(
     fleet: Annotated[str | None, typer.Option("--fleet", help='"OFFER/MODEL/WEIGHTS[/tpN]=REPLICAS, relay:NAME, ...".')] = None,
     plan: Annotated[Path | None, typer.Option("--plan", help="A plan.json of this scenario instead of --fleet.")] = None,
     hour: Annotated[str | None, typer.Option("--hour", help='Hour slice, e.g. "weekday 14"; default: the hour with most demand.')] = None,
-    router: Annotated[
-        str | None, typer.Option("--router", help="least_outstanding, round_robin or session_affinity; default: the scenario's.")
-    ] = None,
+    router: Annotated[str | None, typer.Option("--router", help=f"{', '.join(ROUTERS)}; default: the scenario's.")] = None,
     overflow: Annotated[
         int | None, typer.Option("--overflow", min=1, help="Send to a relay when each replica has this many open requests.")
     ] = None,

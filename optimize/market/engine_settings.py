@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import fields
 
 from sim.engine.deployment import EngineLimits
+from sim.engine.routers import DEFAULT, WITH_CACHE
 from sim.scenario.scenario import LogTraffic, Scenario
 
 
@@ -35,4 +36,4 @@ def router_of(scenario: Scenario) -> str:
     """The router that the scenario names; without a name, the one that sends a turn where its history is cached, if anything is cached."""
     if scenario.policy.router is not None:
         return scenario.policy.router
-    return "session_affinity" if engine_limits(scenario).prefix_caching else "least_outstanding"
+    return WITH_CACHE if engine_limits(scenario).prefix_caching else DEFAULT

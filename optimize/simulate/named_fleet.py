@@ -24,6 +24,7 @@ from sim.catalog.check import nearest
 from sim.engine.deployment import PS, Deployment
 from sim.engine.memory import kv_blocks
 from sim.engine.pool import Pool, Status
+from sim.engine.routers import ROUTERS
 from sim.engine.step_cost import step_cost
 from sim.errors import InputError
 from sim.fleet.fleet import Fleet, Overflow, SimulationResult
@@ -34,8 +35,6 @@ from sim.requests import Demand, Requests
 from sim.scenario.scenario import Scenario
 from sim.traffic import demand as demand_of
 from sim.traffic import hour as hour_traffic
-
-ROUTERS = ("least_outstanding", "round_robin", "session_affinity")
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ import numpy as np
 from optimize.market.engine_settings import shares_prefixes
 from optimize.whatif.factors import input_tokens
 from sim.catalog.facts import Model, Offer
+from sim.engine.routers import DEFAULT, ROUTERS, WITH_CACHE
 from sim.scenario.scenario import RequestClass, Scenario, SyntheticTraffic
 
 TRIM = 0.8  # prompts of 80 % of their length
@@ -83,8 +84,8 @@ def cache_levers(scenario: Scenario) -> Iterator[Lever]:
     caching = bool(scenario.engine.get("prefix_caching", True))
     name = "prefix caching off" if caching else "prefix caching on"
     yield Lever(name, "an engine flag", replace(scenario, engine={**scenario.engine, "prefix_caching": not caching}))
-    for router in ("least_outstanding", "session_affinity", "round_robin"):
-        if router != (scenario.policy.router or ("session_affinity" if caching else "least_outstanding")):
+    for router in ROUTERS:
+        if router != (scenario.policy.router or (WITH_CACHE if caching else DEFAULT)):
             asks = "a setting of the load balancer"
             yield Lever(f"router {router}", asks, replace(scenario, policy=replace(scenario.policy, router=router)))
 

@@ -13,7 +13,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 # Numba's cache compares the file of a function, not those of the functions and constants that are compiled into it.
 _FILES = {path.stem: path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py"))}
-_SOURCES = hashlib.sha256(b"".join(text for name, text in _FILES.items() if b"@compiled" in text or name == "layout"))
+_SOURCES = hashlib.sha256(b"".join(text for name, text in _FILES.items() if b"@compiled" in text or name in ("layout", "routers")))
 
 
 def _stamp(function: Callable[..., Any]) -> str:

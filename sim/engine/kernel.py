@@ -9,7 +9,7 @@ length has a closed form, so that a jump over them ends on the same picosecond a
     queues      running (order of admission) and waiting (by priority) are linked lists through the rows
 
 The parts: `layout` (indices of the arrays), `queue`, `batch` (running, heap, preemption), `prefix` (what stays cached), `step` (plan and
-end of a step), and here time and routing.
+end of a step), `routing` (which replica), and here time.
 """
 
 from __future__ import annotations
@@ -25,21 +25,19 @@ from sim.engine.layout import (
     KV_BLOCKS,
     MAX_SEQS,
     NEVER,
-    NEXT,
     NO_LIMIT,
     OUTSTANDING,
     REJECTED_STATUS,
-    ROUND_ROBIN,
     ROUTER,
     RUN,
-    SESSION_AFFINITY,
-    SLACK,
     STEP,
     WAKE,
     WATERMARK,
 )
 from sim.engine.prefix import blocks_wanted, counted_blocks, shared_blocks, trim
 from sim.engine.queue import enqueue
+from sim.engine.routers import ROUND_ROBIN
+from sim.engine.routing import choose, remember, settle_session
 from sim.engine.step import account, end_segment, plan, run_ps, steps_until
 
 REJECTED, FULL = -1, -2  # answers of `offer`
@@ -77,56 +75,27 @@ def _accept(front: Any, q: Any, w: Any, table: Any, rows: Any, links: Any, r: in
 
 
 @compiled
-def _stay(front: Any, table: Any, links: Any, i: int, limit: int, best: int, least: int) -> int:
-    """The replica of the last turn of row i's session, unless it is overloaded or there is none: then `best`."""
-    if links is None:
-        return best
-    session = links[i].session
-    if session < 0 or links[session].home < 0:
-        return best
-    home = links[session].home
-    load = front[OUTSTANDING, home]
-    overloaded = load >= limit or (load - least > table[SLACK] and 2 * load > 3 * least)
-    return best if overloaded else int(home)
-
-
-@compiled
-def _settle_session(links: Any, i: int, r: int) -> None:
-    """The session of row i is at home on replica r from now on."""
-    if links is None:
-        return
-    if links[i].session >= 0:
-        links[links[i].session].home = r
-
-
-@compiled
 def offer(front: Any, replicas: Any, work: Any, table: Any, rows: Any, links: Any, t: int, i: int, limit: int) -> int:
     """Replica that takes row i at time t; REJECTED if it can never fit; FULL if all have `limit` open requests (nothing happens)."""
-    size, router = front.shape[1], table[ROUTER]
-    if router == ROUND_ROBIN and limit == NO_LIMIT:
-        best = table[NEXT]
+    if table[ROUTER] == ROUND_ROBIN and limit == NO_LIMIT:  # the loads of the others do not matter
+        best = choose(front, table, links, i, int(limit), 0, 0)
         _advance(front, replicas, work, table, rows, links, best, t)
     else:
         best, least = 0, NEVER
-        for r in range(size):
+        for r in range(front.shape[1]):
             if front[WAKE, r] < t:
                 _advance(front, replicas, work, table, rows, links, r, t)
             if front[OUTSTANDING, r] < least:
                 best, least = r, front[OUTSTANDING, r]
         if least >= limit:
             return FULL
-        if router == ROUND_ROBIN:
-            best = table[NEXT]
-        elif router == SESSION_AFFINITY:
-            best = _stay(front, table, links, i, int(limit), int(best), int(least))
-    if router == ROUND_ROBIN:
-        table[NEXT] = 0 if best + 1 == size else best + 1
+        best = choose(front, table, links, i, int(limit), int(best), int(least))
+    remember(front, table, int(best))
     tokens = rows[i].input + rows[i].output
     if (tokens + 14) >> 4 > table[KV_BLOCKS] - table[WATERMARK] or tokens > table[CONTEXT]:
         rows[i].status = REJECTED_STATUS
         return REJECTED
-    if router == SESSION_AFFINITY:
-        _settle_session(links, i, int(best))
+    settle_session(table, links, i, int(best))
     _accept(front, replicas[best], work[best], table, rows, links, best, t, i)
     return int(best)
 

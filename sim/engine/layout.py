@@ -5,7 +5,6 @@
 # LEVELS: number of priorities.
 KV_BLOCKS, WATERMARK, MAX_SEQS, MAX_TOKENS, SEQUENCE_PS, PAIR_PS, PREFILL_PS, ROUTER, NEXT, ERROR, ENDED = range(11)
 CACHING, PROMPTS, SYSTEMS, SLACK, LEVELS, CONTEXT, HEADER = range(11, 18)
-LEAST_OUTSTANDING, ROUND_ROBIN, SESSION_AFFINITY = 0, 1, 2  # table[ROUTER]
 WAKE, OUTSTANDING = 0, 1  # rows of `front`
 IDLE, RUN, STEP = 0, 1, 2  # kinds of segment: nothing, k decode steps (blocks not yet taken), one step (blocks taken)
 NEVER = 2**63 - 1

@@ -11,6 +11,7 @@ from sim.engine import kernel, layout
 from sim.engine.deployment import BLOCK_TOKENS
 from sim.engine.links import PoolLinks
 from sim.engine.pool import Pool, TargetStats
+from sim.engine.routers import DEFAULT, ROUTERS
 from sim.errors import SimulationError
 
 _CLOCK = ("clock", "kind", "planned", "count")
@@ -21,12 +22,6 @@ _TOTALS = ("steps", "busy_ps", "used_peak", "waiting_peak", "preemptions", "comp
 _CACHE = ("oldest", "newest", "cached")
 _INTEGERS = (*_CLOCK, *_DECODES, *_PREFILL, *_LISTS, *_TOTALS, *_CACHE)
 REPLICA = np.dtype([*((name, np.int64) for name in _INTEGERS), ("running_ps", np.float64), ("used_ps", np.float64)])
-
-ROUTER_CODES = {
-    "least_outstanding": layout.LEAST_OUTSTANDING,
-    "round_robin": layout.ROUND_ROBIN,
-    "session_affinity": layout.SESSION_AFFINITY,
-}
 
 _LAW = {
     layout.NO_PROGRESS: "a step of a replica with work computes at least one token",
@@ -43,7 +38,7 @@ class PoolState:
         self,
         pool: Pool,
         rows: npt.NDArray[Any],
-        router: str = "least_outstanding",
+        router: str = DEFAULT,
         links: PoolLinks | None = None,
         affinity_slack: int = 0,
         levels: int = 1,
@@ -66,7 +61,7 @@ class PoolState:
         prompts, systems = (0, 0) if links is None else (links.prompts, links.systems)
         self.table[: layout.HEADER] = (
             pool.kv_blocks, self.watermark, seqs, tokens, cost.sequence_ps, cost.pair_ps, cost.prefill_context_ps,
-            ROUTER_CODES[router], 0, 0, -1, limits.prefix_caching, prompts, systems, affinity_slack, levels, pool.context_tokens,
+            ROUTERS[router].code, 0, 0, -1, limits.prefix_caching, prompts, systems, affinity_slack, levels, pool.context_tokens,
         )  # fmt: skip
         self.table[layout.HEADER :] = np.concatenate([cost.base_ps[: tokens + 1], cost.context_ps[: seqs + 1]])
         self.arrays = (self.front, self.replicas, self.work, self.table, self.rows, self.links)

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sim.engine.pool import Status, TargetStats
+from sim.engine.routers import ROUTERS
 from sim.errors import InputError
 from sim.fleet.fleet import Cascade, Fleet, SimulationResult
 from sim.fleet.shares import targets_of
@@ -28,7 +29,7 @@ Simulate = Callable[[Fleet, Requests], SimulationResult]
 
 def first_targets(fleet: Fleet, requests: Requests, seed: int) -> npt.NDArray[np.int16]:
     """The target that each request is sent to first; -1 for none."""
-    return targets_of(requests, fleet.shares, seed, whole_sessions=fleet.router == "session_affinity")
+    return targets_of(requests, fleet.shares, seed, whole_sessions=ROUTERS[fleet.router].keeps_sessions)
 
 
 def levels_of(cascade: Cascade, problems: list[str]) -> Ints:

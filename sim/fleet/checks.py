@@ -6,9 +6,10 @@ import numpy as np
 import numpy.typing as npt
 
 from sim.engine.pool import Pool
+from sim.engine.routers import ROUTERS
 from sim.errors import InputError
 from sim.fleet.fleet import Fleet
-from sim.fleet.shares import ROUTERS, WHOLE
+from sim.fleet.shares import WHOLE
 from sim.requests import Requests
 
 MOST_PRIORITIES = 100

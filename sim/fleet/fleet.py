@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from sim.catalog.relay_records import RetryPolicy as RetryPolicy
 from sim.engine.pool import Pool, TargetStats
+from sim.engine.routers import DEFAULT
 from sim.relay.endpoint import RelayEndpoint
 from sim.request_log import RequestLog
 
@@ -50,7 +51,7 @@ class Fleet:
     """Pools and relays with the share of each class that each gets.
 
     shares    [classes, targets], rows sum to at most 1; what is missing to 1 is rejected
-    router    within a pool: "least_outstanding", "round_robin", or "session_affinity" (a turn follows its session's last one)
+    router    within a pool: a name of `sim.engine.routers`
     priorities  of each class inside pools, lower ones first; (): all alike
     affinity_slack  open requests that a replica may have more than the least loaded one before turns of its sessions go elsewhere
     token_factors  [classes, targets, 2] input and output tokens that a target's model makes of one of the request's; None: 1
@@ -58,7 +59,7 @@ class Fleet:
 
     targets: tuple[Pool | RelayEndpoint, ...]
     shares: npt.NDArray[np.float64]
-    router: str = "least_outstanding"
+    router: str = DEFAULT
     overflow: tuple[Overflow, ...] = ()
     failover: tuple[FailOver, ...] = ()
     affinity_slack: int = 64

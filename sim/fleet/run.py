@@ -13,6 +13,7 @@ import simpy
 from sim.engine import kernel, layout
 from sim.engine.links import PoolLinks, pool_links
 from sim.engine.pool import Pool, Status, TargetStats
+from sim.engine.routers import ROUTERS
 from sim.engine.rows import request_rows
 from sim.engine.state import PoolState
 from sim.errors import InputError
@@ -59,7 +60,7 @@ class Run:
     ) -> None:
         if fleet.cascade is not None:
             raise InputError("routing.classifier: not simulated with fleet life or clients that wait for answers; leave it out for that")
-        affinity = fleet.router == "session_affinity"
+        affinity = ROUTERS[fleet.router].keeps_sessions
         levels = len(set(fleet.priorities)) or 1
         self.targets = targets_of(requests, fleet.shares, seed, whole_sessions=affinity)
         requests = counted_by_target(requests, self.targets, fleet.token_factors)
@@ -81,7 +82,7 @@ class Run:
 
     def _links(self, moving: bool) -> dict[int, PoolLinks]:
         """The records of each pool that needs them. Where a relay passes on what it fails, that too moves to a pool."""
-        everywhere = self.fleet.router == "session_affinity" or len(set(self.fleet.priorities)) > 1
+        everywhere = ROUTERS[self.fleet.router].keeps_sessions or len(set(self.fleet.priorities)) > 1
         pools = {i: pool for i, pool in enumerate(self.fleet.targets) if isinstance(pool, Pool)}
         need = [i for i, pool in pools.items() if everywhere or pool.limits.prefix_caching]
         if not need:

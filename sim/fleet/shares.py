@@ -10,7 +10,6 @@ from sim.requests import Requests
 from sim.streams import stream
 
 NO_TARGET = -1
-ROUTERS = ("least_outstanding", "round_robin", "session_affinity")
 WHOLE = 1 - 1e-9  # a row of shares that sums to this rejects nothing: the rest is rounding
 
 

@@ -11,6 +11,7 @@ import simpy
 
 from sim.engine import kernel, layout
 from sim.engine.pool import Pool
+from sim.engine.routers import DEFAULT
 from sim.engine.state import PoolState
 from sim.fleet.cascade import simulate_cascade
 from sim.fleet.checks import check_fleet, check_pool_record, check_requests
@@ -66,7 +67,7 @@ def serve_all(run: Run, server: PoolState | RelayServer, chosen: Int64s, end_ps:
     return server.pool.replicas > 0
 
 
-def probe(pool: Pool, requests: Requests, router: str = "least_outstanding", priorities: tuple[int, ...] = ()) -> SimulationResult:
+def probe(pool: Pool, requests: Requests, router: str = DEFAULT, priorities: tuple[int, ...] = ()) -> SimulationResult:
     """Log and totals of `requests` served by `pool` alone; no event core: for capacity measurement."""
     classes = int(requests.class_id.max(initial=0)) + 1
     check_pool_record(pool)

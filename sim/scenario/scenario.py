@@ -183,7 +183,7 @@ class Policy:
     trust_claims: bool = False
     limits_negotiable: bool = True
     network_s: float = 0.02
-    router: str | None = None  # None: session_affinity where a prefix cache is on, else least_outstanding
+    router: str | None = None  # None: WITH_CACHE of `sim.engine.routers` where a prefix cache is on, else DEFAULT
     relay_failover: str = "none"  # or "relays", "fleet": who takes over a request that a relay failed
     safety: float = 0.03  # capacity is planned at (1 - safety) of what was measured
     vendor_shares: dict[str, float] = field(default_factory=dict)  # vendor of relays ("*": all others) -> largest part of all requests

@@ -12,6 +12,7 @@ import simpy
 from sim.engine import kernel, layout
 from sim.engine.evict import MASK, evict
 from sim.engine.pool import Status
+from sim.engine.routers import ROUTERS
 from sim.engine.state import PoolState
 from sim.errors import SimulationError
 from sim.fleet.clients import LATE, schedule
@@ -64,7 +65,7 @@ class PoolLife:
     def offer(self) -> Offer:
         """Offers to the replicas that are UP; without one a request goes elsewhere, else it waits, else it fails."""
         enter, states, table = plain_offer(self.pool), self.states, self.pool.table
-        round_robin = table[layout.ROUTER] == layout.ROUND_ROBIN
+        round_robin = ROUTERS[self.run.fleet.router].takes_turns
 
         def offer(now: int, i: int, limit: int) -> int:
             if State.UP not in states:

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Discriminator, Field, Tag
 
+from sim.engine.routers import DEFAULT, WITH_CACHE, RouterName
 from sim.scenario.context_budget import ContextOf
 from sim.scenario.schema.candidate import Candidates
 from sim.scenario.schema.commitment import Commitments, Futures
@@ -183,9 +184,7 @@ class PolicySpec(Keys):
     trust_claims: bool = key("use rows whose price is only claimed by the seller", "", default=False)
     limits_negotiable: bool = key("false: every relay limit is hard, also those marked negotiable", "", default=True)
     network_s: Annotated[float, Field(ge=0, le=10)] = key("round trip between client and pool", "s", default=0.02)
-    router: Literal["least_outstanding", "round_robin", "session_affinity"] | None = key(
-        "within a pool; absent: session_affinity where a prefix cache is on, else least_outstanding", "", default=None
-    )
+    router: RouterName | None = key(f"within a pool; absent: {WITH_CACHE} where a prefix cache is on, else {DEFAULT}", "", default=None)
     relay_failover: Literal["none", "relays", "fleet"] = key(
         "who takes over a request that a relay failed: nobody, other relays, or those and then own pools", "", default="none"
     )

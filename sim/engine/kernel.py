@@ -9,13 +9,14 @@ length has a closed form, so that a jump over them ends on the same picosecond a
     queues      running (order of admission) and waiting (by priority) are linked lists through the rows
 
 The parts: `layout` (indices of the arrays), `queue`, `batch` (running, heap, preemption), `prefix` (what stays cached), `step` (plan and
-end of a step), `routing` (which replica), and here time.
+end of a step), `choose_replica`, and here time.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+from sim.engine.choose_replica import choose, remember, settle_session
 from sim.engine.jit import compiled
 from sim.engine.layout import (
     CONTEXT,
@@ -37,7 +38,6 @@ from sim.engine.layout import (
 from sim.engine.prefix import blocks_wanted, counted_blocks, shared_blocks, trim
 from sim.engine.queue import enqueue
 from sim.engine.routers import ROUND_ROBIN
-from sim.engine.routing import choose, remember, settle_session
 from sim.engine.step import account, end_segment, plan, run_ps, steps_until
 
 REJECTED, FULL = -1, -2  # answers of `offer`

@@ -1,4 +1,4 @@
-"""The routers that share the requests of a pool among its replicas: one row each. What each does is in `sim.engine.routing`."""
+"""The routers that share the requests of a pool among its replicas: one row each. What each does is in `sim.engine.choose_replica`."""
 
 from __future__ import annotations
 

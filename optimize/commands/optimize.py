@@ -12,6 +12,7 @@ from optimize.commands.common import AsJson, Jobs, OutFolder, ScenarioFile, Seed
 
 Explain = Literal["brief", "full"]
 Solver = Literal["highs", "cbc"]
+SHOW = "Sections below the first screen: cost, fleet, promises, trust, alternatives, money, why, candidates, warnings, all ..."
 EXIT_CODES = {"met": 0, "unverified": 0, "over_budget": 3, "infeasible": 3, "missed": 4}
 
 
@@ -25,6 +26,7 @@ def optimize(
     jobs: Jobs = 2,
     safety: Annotated[float | None, typer.Option("--safety", min=0, max=0.9, help="Capacity kept back; else policy.safety.")] = None,
     seeds: Annotated[int, typer.Option("--seeds", min=1, max=100, help="Independent replications, each under a seed of its own.")] = 1,
+    show: Annotated[str, typer.Option("--show", metavar="NAME,...", help=SHOW)] = "",
     explain: Annotated[Explain, typer.Option("--explain", help="full: alternatives simulated, every promise relaxed (minutes).")] = "brief",
     solver: Annotated[Solver, typer.Option("--solver", help="Solves the integer programs; cbc takes several times as long.")] = "highs",
     lp_file: Annotated[
@@ -38,12 +40,13 @@ def optimize(
     from optimize.audit.replications import replications, spread, spread_words
     from optimize.plan import optimize as find_plan
     from optimize.program.lp_file import write_lp
-    from optimize.report.terminal.render_plan import render
+    from optimize.report.terminal.render_plan import render, sections_named
     from optimize.report.write import write_results
     from optimize.tables.folder import check_file, check_folder
     from optimize.tables.plan_json import plan_json
     from sim.scenario import load_scenario
 
+    sections = sections_named(show)
     margin = [] if safety is None else [f"policy.safety={safety}"]
     loaded = load_scenario(origin_of(scenario), [*(settings or ()), *margin], seed)
     if out is not None:
@@ -57,7 +60,7 @@ def optimize(
     if as_json:
         emit_json(plan_json(plan) | ({"replications": spread(found)} if seeds > 1 else {}))
     else:
-        print(render(plan) + (spread_words(found, loaded.budget.currency) if seeds > 1 else ""), end="")
+        print(render(plan, show=sections) + (spread_words(found, loaded.budget.currency) if seeds > 1 else ""), end="")
     if out is not None:
         tell(f"results in {write_results(plan, out, explain)}")
     raise typer.Exit(EXIT_CODES[plan.status])

@@ -7,7 +7,7 @@ from typing import Any
 from rich.text import Text
 
 from optimize.audit.compare_plans import Comparison
-from optimize.report.terminal.render_plan import bullets, output, screen, section, show, table
+from optimize.report.terminal.console import bullets, output, screen, section, show, table
 from optimize.tables.phrases import count, percent
 
 BAR = 24

@@ -11,7 +11,7 @@ from rich.text import Text
 from optimize.finance.commitment.decision import Decision, Ranked
 from optimize.money.amounts import per_unit_usd
 from optimize.money.units import to_currency
-from optimize.report.terminal.render_plan import bullets, output, screen, section, show, table
+from optimize.report.terminal.console import bullets, output, screen, section, show, table
 from optimize.tables.columns import Column, Table, Value
 from optimize.tables.folder import check_folder, table_csv, write_bytes
 from optimize.tables.phrases import percent

@@ -10,8 +10,8 @@ from rich.text import Text
 from optimize.estimate.rules import Rule
 from optimize.estimate.side_by_side import Comparison
 from optimize.estimate.training import TrainingEstimate
+from optimize.report.terminal.console import bullets, output, screen, section, show, table
 from optimize.report.terminal.render_estimate_parts import GB, band, facts, form_of, head, remarks, rules_table
-from optimize.report.terminal.render_plan import bullets, output, screen, section, show, table
 from optimize.tables.phrases import count, duration, percent
 from sim.catalog.loader import load_catalog
 from sim.errors import InputError

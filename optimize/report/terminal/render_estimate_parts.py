@@ -9,7 +9,7 @@ from rich.text import Text
 
 from optimize.estimate.row import UNCALIBRATED, UNSOLD, Row
 from optimize.estimate.rules import Rule
-from optimize.report.terminal.render_plan import section, show, table
+from optimize.report.terminal.console import section, show, table
 from sim.catalog.loader import load_catalog
 
 GB = 1e9

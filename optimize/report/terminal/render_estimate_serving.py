@@ -9,8 +9,8 @@ from rich.text import Text
 
 from optimize.estimate.row import Refused, Row
 from optimize.estimate.serving import ServingEstimate
+from optimize.report.terminal.console import bullets, output, screen, section, show, table
 from optimize.report.terminal.render_estimate_parts import GB, facts, head, remarks, rules_table
-from optimize.report.terminal.render_plan import bullets, output, screen, section, show, table
 from optimize.tables.phrases import count
 
 

@@ -2,125 +2,56 @@
 
 from __future__ import annotations
 
-import io
 import math
-import os
-import shutil
-import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from rich.console import Console
-from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from optimize.program.rows.escalations import answered_shares
 from optimize.report.terminal import render_grid
+from optimize.report.terminal.console import bullets, output, screen, section, show, table
+from optimize.report.terminal.render_first import first_screen
 from optimize.result import Plan
 from optimize.tables import decision_why, price_table, tables, uncertainty_table
 from optimize.tables.bill_lines import Bill, bill_of, cents_of
 from optimize.tables.finance_tables import Money
-from optimize.tables.phrases import STATUS_WORDS, bounds, count, duration, headline, percent, pool_label, promise, seeds_used, told_flips
+from optimize.tables.phrases import bounds, count, duration, percent, pool_label, promise, seeds_used, told_flips
 from optimize.tables.quality_table import quality_lines
+from sim.errors import InputError
 from sim.exact import dot
 
-WIDTH, LEAST = 110, 60
+FIRST_WIDTH = 100
 BAR = 10
 LABEL, CELL = 12, 4  # characters of a day's name and of each of its 24 hours
 LISTED = 5  # dropped candidates that the screen names
-STATUS_STYLES = {"met": "bold green", "unverified": "bold yellow", "over_budget": "bold red"}
 
 
-def render(plan: Plan, colour: bool | None = None) -> str:
-    """The whole answer on one screen, at most 110 columns wide; the same bytes for the same plan. Colour only on a terminal."""
+def render(plan: Plan, colour: bool | None = None, show: Sequence[str] = ("all",)) -> str:
+    """The first screen and the sections named in `show` (names of SECTIONS, or "all"); the same bytes for the same plan."""
     console = screen(colour)
     bill = bill_of(plan)
-    _verdict(console, plan, bill)
-    _cost(console, plan, bill)
-    _hours(console, plan)
-    _flows(console, plan)
-    _promises(console, plan)
-    _trust(console, plan, bill)
-    _alternatives(console, plan, bill)
-    _causes(console, plan, bill)
-    _lists(console, plan, bill)
+    _head(console, plan)
+    wide, console.width = console.width, min(console.width, FIRST_WIDTH)
+    first_screen(console, plan, bill, whole=bool(show))
+    console.width = wide
+    for name, parts in SECTIONS.items():
+        if name in show or "all" in show:
+            for part in parts:
+                part(console, plan, bill)
     return output(console)
-
-
-def screen(colour: bool | None = None) -> Console:
-    """A console that writes into memory: 110 columns, fewer where a narrower terminal reads it."""
-    colour = coloured() if colour is None else colour
-    return Console(
-        file=io.StringIO(),
-        width=width(),
-        force_terminal=colour,
-        color_system="standard" if colour else None,
-        legacy_windows=False,
-        markup=False,
-        emoji=False,
-        highlight=False,
-        _environ={},
-    )
-
-
-def coloured() -> bool:
-    """Whether a terminal reads this that wants colour: neither NO_COLOR (no-color.org) nor TERM=dumb is set."""
-    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-
-
-def width() -> int:
-    """Columns of a page; files and pipes always get the same, so that the same plan has the same bytes."""
-    return max(LEAST, min(WIDTH, shutil.get_terminal_size().columns)) if sys.stdout.isatty() else WIDTH
-
-
-def output(console: Console) -> str:
-    """What was printed, without trailing blanks."""
-    assert isinstance(console.file, io.StringIO)
-    return "\n".join(line.rstrip() for line in console.file.getvalue().splitlines()) + "\n"
-
-
-def section(console: Console, title: str) -> None:
-    """A blank line and a title."""
-    console.print()
-    console.print(Text(title, style="bold"))
-
-
-def table(*columns: str, right: Sequence[int] = ()) -> Table:
-    """A table without lines; columns in `right` are right-aligned."""
-    answer = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", show_edge=False)
-    for k, name in enumerate(columns):
-        answer.add_column(name, justify="right" if k in right else "left", no_wrap=k in right, overflow="fold")
-    return answer
-
-
-def show(console: Console, content: Table | Text) -> None:
-    """Content, indented."""
-    console.print(Padding(content, (0, 0, 0, 2)))
-
-
-def bullets(console: Console, lines: Sequence[str]) -> None:
-    """One line each, wrapped under itself."""
-    listing = Table(box=None, padding=(0, 1, 0, 0), show_header=False, show_edge=False)
-    for line in lines:
-        listing.add_row("-", Text(line))
-    show(console, listing)
 
 
 def _label(plan: Plan, name: object) -> str:
     return pool_label(str(name), len(plan.program.class_names))
 
 
-def _verdict(console: Console, plan: Plan, bill: Bill) -> None:
+def _head(console: Console, plan: Plan) -> None:
     scenario = plan.scenario
     console.print(Text(scenario.name, style="bold") + Text(f"  {scenario.description}" if scenario.description else ""))
     console.print(Text(f"seed {scenario.seed}, catalogue of {scenario.catalog.date} ({scenario.catalog.digest[:8]})", style="dim"))
-    console.print()
-    word = Text(STATUS_WORDS[plan.status], style=STATUS_STYLES.get(plan.status, "bold red"))
-    console.print(word + Text("  " + headline(plan, bill)))
-    if plan.quality is not None and plan.quality.verdict and plan.status == "met":
-        console.print(Text(f"met; {plan.quality.verdict}", style="yellow"))
 
 
 def _cost(console: Console, plan: Plan, bill: Bill) -> None:
@@ -137,7 +68,7 @@ def _cost(console: Console, plan: Plan, bill: Bill) -> None:
         show(console, Text(words, style="dim"))
 
 
-def _hours(console: Console, plan: Plan) -> None:
+def _hours(console: Console, plan: Plan, bill: Bill) -> None:
     """Demand, replicas of each pool, and the part that relays take, in every hour."""
     demand = plan.demand
     total = demand.mean_rps.sum(axis=0)
@@ -186,7 +117,7 @@ def cell(value: float) -> str:
     return f"{value:.0f}" if value >= 9.95 or value == round(value) else f"{value:.1f}"
 
 
-def _flows(console: Console, plan: Plan) -> None:
+def _flows(console: Console, plan: Plan, bill: Bill) -> None:
     section(console, "Who serves what")
     listing = table("class", "requests a month", "tokens in / out", "served by", "share", right=(1, 2, 4))
     flows, demand = tables.flow_table(plan).rows, plan.demand
@@ -199,7 +130,7 @@ def _flows(console: Console, plan: Plan) -> None:
     show(console, listing)
 
 
-def _promises(console: Console, plan: Plan) -> None:
+def _promises(console: Console, plan: Plan, bill: Bill) -> None:
     section(console, "Promises, each in its worst hour")
     proof = plan.verification
     if proof is None or not proof.verdicts:
@@ -269,8 +200,9 @@ def _causes(console: Console, plan: Plan, bill: Bill) -> None:
     show(console, listing)
 
 
-def _prices(console: Console, money: Money) -> None:
-    """List beside quoted, contracted and claimed, of what the plan buys."""
+def _prices(console: Console, plan: Plan, bill: Bill) -> None:
+    """List prices next to quoted, contracted and claimed ones, of what the plan buys, and what to heed in them; own or rent."""
+    money = Money(plan)
     lines = price_table.price_lines(money.prices)
     if lines:
         section(console, "Price book, USD")
@@ -279,37 +211,78 @@ def _prices(console: Console, money: Money) -> None:
         for cells in rows:
             listing.add_row(*cells)
         show(console, listing)
-
-
-def _lists(console: Console, plan: Plan, bill: Bill) -> None:
-    """What binds, flips, the demand band, what was dropped, warnings, assumptions, and how it was solved."""
-    money = Money(plan)
-    _prices(console, money)
     warned = money.fresh_warnings()
     rest = [f"and {len(warned) - LISTED} more: `finance.price_warnings` in plan.json"] if warned[LISTED:] else []
-    dropped = [f"{d.name}: {d.reason}" for d in plan.dropped]
-    more = len(dropped) - LISTED
-    listed = dropped[:LISTED] + ([f"and {more} more: `dropped` in plan.json"] if more > 0 else [])
-    flips = told_flips(plan)
+    _listed(console, "Own or rent", [f"{_label(plan, row.pool)}: {row.sentence}" for row in money.own])
+    _listed(console, "Price book warns", warned[:LISTED] + rest)
+
+
+def _why(console: Console, plan: Plan, bill: Bill) -> None:
+    """What one more is worth, where it is narrow, what binds, where the answer changes, other demand, the quality of answers."""
     band = [
         f"{per_user:g} requests per user-day: {bill.money(cents_of(plan, usd))} a month"
         for per_user, usd in plan.demand_band
         if math.isfinite(usd)
     ]
-    solver = f"{plan.solution.solver}: {plan.solution.status.replace('_', ' ')}, gap {plan.solution.gap:.2%}"
     for title, lines in (
         ("Quality of answers", quality_lines(plan, bill)),
         *decision_why.sections(plan, bill),
         ("What binds", list(plan.binding)),
-        ("Where the answer flips", flips),
-        ("If demand is another", band),
-        (f"Dropped candidates ({len(dropped)})", listed),
-        ("Own or rent", [f"{_label(plan, row.pool)}: {row.sentence}" for row in money.own]),
-        ("Warnings", list(plan.warnings)),
-        ("Price book warns", warned[:LISTED] + rest),
-        ("Assumptions", list(plan.assumptions)),
-        ("Solver", [solver, *(f"{key}: {value}" for key, value in sorted(plan.extra.items()))]),
+        ("Where the answer changes", told_flips(plan)),
+        ("At another demand", band),
     ):
-        if lines:
-            section(console, title)
-            bullets(console, lines)
+        _listed(console, title, lines)
+
+
+def _candidates(console: Console, plan: Plan, bill: Bill) -> None:
+    dropped = [f"{d.name}: {d.reason}" for d in plan.dropped]
+    more = len(dropped) - LISTED
+    rest = [f"and {more} more: `dropped` in plan.json"] if more > 0 else []
+    _listed(console, f"Dropped candidates ({len(dropped)})", dropped[:LISTED] + rest)
+
+
+def _warnings(console: Console, plan: Plan, bill: Bill) -> None:
+    _listed(console, "Warnings", plan.warnings)
+
+
+def _assumptions(console: Console, plan: Plan, bill: Bill) -> None:
+    _listed(console, "Assumptions", plan.assumptions)
+
+
+def _solver(console: Console, plan: Plan, bill: Bill) -> None:
+    solver = f"{plan.solution.solver}: {plan.solution.status.replace('_', ' ')}, gap {plan.solution.gap:.2%}"
+    _listed(console, "Solver", [solver, *(f"{key}: {value}" for key, value in sorted(plan.extra.items()))])
+
+
+def _listed(console: Console, title: str, lines: Sequence[str]) -> None:
+    if lines:
+        section(console, title)
+        bullets(console, lines)
+
+
+SECTIONS: dict[str, tuple[Callable[[Console, Plan, Bill], None], ...]] = {  # what `--show` names, in the order of the whole answer
+    "cost": (_cost,),
+    "fleet": (_hours, _flows),
+    "promises": (_promises,),
+    "trust": (_trust,),
+    "alternatives": (_alternatives,),
+    "money": (_causes, _prices),
+    "why": (_why,),
+    "candidates": (_candidates,),
+    "warnings": (_warnings,),
+    "assumptions": (_assumptions,),
+    "solver": (_solver,),
+}
+
+
+def sections_named(text: str) -> tuple[str, ...]:
+    """The names in `text`, separated by commas. Raises InputError for one that is no section.
+
+    >>> sections_named("fleet, trust"), sections_named("")
+    (('fleet', 'trust'), ())
+    """
+    names = tuple(name for each in text.split(",") if (name := each.strip()))
+    wrong = [name for name in names if name not in SECTIONS and name != "all"]
+    if wrong:
+        raise InputError(f'--show: there is no section "{wrong[0]}"; write {", ".join(SECTIONS)} or all')
+    return names

@@ -9,7 +9,7 @@ from typing import Any
 from rich.text import Text
 
 from optimize.money.units import to_currency
-from optimize.report.terminal.render_plan import bullets, output, screen, section, show, table
+from optimize.report.terminal.console import bullets, output, screen, section, show, table
 from optimize.simulate.stress_records import Attained, Stress, StressRow
 from optimize.tables.columns import Column, Table, Value
 from optimize.tables.phrases import percent

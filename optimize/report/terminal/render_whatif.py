@@ -8,7 +8,7 @@ from typing import Any
 
 from rich.text import Text
 
-from optimize.report.terminal import render_plan
+from optimize.report.terminal import console as terminal
 from optimize.tables.bill_lines import Bill
 from optimize.tables.columns import Column, Table, Value
 from optimize.tables.phrases import count, percent
@@ -39,26 +39,26 @@ NOTED = 6  # points whose notes the screen shows
 
 def render_whatif(answer: Answer) -> str:
     """The answer on a screen 110 columns wide; the same bytes for the same answer."""
-    console = render_plan.screen()
+    console = terminal.screen()
     scenario = answer.scenario
     console.print(Text(f"{scenario.name}: {TITLES[answer.kind]}", style="bold"))
     console.print(f"seed {scenario.seed}, catalogue of {scenario.catalog.date} ({scenario.catalog.digest[:8]})")
     for table in answer.tables:
         if table.rows and table.name in ON_SCREEN:
-            render_plan.section(console, f"{table.title}, {scenario.budget.currency} a month" if _has_money(table) else table.title)
+            terminal.section(console, f"{table.title}, {scenario.budget.currency} a month" if _has_money(table) else table.title)
             _print_table(console, table, answer)
     if answer.unfinished:
-        render_plan.section(console, f"Interrupted: {counted(answer.unfinished, 'point is', 'points are')} not in these tables")
+        terminal.section(console, f"Interrupted: {counted(answer.unfinished, 'point is', 'points are')} not in these tables")
     notes = unanswered(answer)
     if notes:
-        render_plan.section(console, "Points without a plan that holds")
-        render_plan.bullets(console, notes)
+        terminal.section(console, "Points without a plan that holds")
+        terminal.bullets(console, notes)
     if answer.failed:
-        render_plan.section(console, f"{counted(answer.failed, 'point')} came to no answer; the notes say why")
+        terminal.section(console, f"{counted(answer.failed, 'point')} came to no answer; the notes say why")
     if answer.notes:
-        render_plan.section(console, "What to read from it")
-        render_plan.bullets(console, answer.notes)
-    return render_plan.output(console)
+        terminal.section(console, "What to read from it")
+        terminal.bullets(console, answer.notes)
+    return terminal.output(console)
 
 
 def unanswered(answer: Answer) -> list[str]:
@@ -143,13 +143,13 @@ def _print_table(console: Any, table: Table, answer: Answer) -> None:
     heads = [head_of(table.columns[i].name, answer) for i in shown]
     wide = {k for k, i in enumerate(shown) if table.columns[i].name in WIDE}
     right = [k for k, i in enumerate(shown) if table.columns[i].dtype in NUMBERS]
-    listing = render_plan.table(*heads, right=right)
+    listing = terminal.table(*heads, right=right)
     for row in table.rows:
         cells = [words(row[i], table.columns[i]) for i in shown]
         listing.add_row(*(cell if k in wide or len(cell) <= CELL else f"{cell[: CELL - 1]}…" for k, cell in enumerate(cells)))
     for k in set(range(len(shown))) - wide:
         listing.columns[k].no_wrap = True
-    render_plan.show(console, listing)
+    terminal.show(console, listing)
 
 
 def _table_json(table: Table) -> Json:

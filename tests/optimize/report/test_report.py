@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 
 from optimize.records import CostLine
 from optimize.report.terminal import render_grid
-from optimize.report.terminal.render_plan import WIDTH, render
+from optimize.report.terminal.console import WIDTH
+from optimize.report.terminal.render_plan import render
 from optimize.report.write import write_results
 from optimize.result import Plan
 from optimize.tables import columns

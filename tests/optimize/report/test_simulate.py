@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from optimize.report.terminal.render_plan import WIDTH
+from optimize.report.terminal.console import WIDTH
 from optimize.report.terminal.render_simulate import render_simulation, simulation_json
 from optimize.simulate.named_fleet import SimulationRun
 from sim.engine.deployment import PS, EngineLimits, StepCost

@@ -1,0 +1,143 @@
+"""The first screen: what to do, what it costs, whether the promise is kept, what else there is, what would change it."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.text import Text
+
+from optimize.finance.unit_costs import unit_costs
+from optimize.records import SloVerdict
+from optimize.report.terminal import render_grid
+from optimize.report.terminal.console import show, table
+from optimize.result import Plan
+from optimize.tables.bill_lines import Bill, cents_of
+from optimize.tables.decision_why import no_plan_lines
+from optimize.tables.names import names_of
+from optimize.tables.phrases import duration, percent, promise, told_flips
+from optimize.tables.quality_table import verdict_words
+from optimize.tables.recommendation import BY_API, SELF_HOSTED, dearer, recommendation, replicas_line
+from optimize.tables.tables import used_pools
+
+LINES = 5  # of the bill, the fleet and the promises that the first screen names; the rest is summed
+FLIPS = 2
+OTHERS = 3
+NOTE, WARNING = 50, 120  # characters of a reason and of a warning
+STATUS_STYLES = {"met": "bold green", "unverified": "bold yellow", "over_budget": "bold red"}
+MORE = "More: --show all, or some of cost, fleet, promises, trust, money, why; --out DIR writes the report."
+
+
+def first_screen(console: Console, plan: Plan, bill: Bill, whole: bool = False) -> None:
+    """At most 40 lines for any plan, from the decision to the next step; `whole`: the sections follow, so none is advertised."""
+    _decision(console, plan, bill)
+    _cost(console, plan, bill)
+    _fleet(console, plan)
+    _promises(console, plan)
+    _others(console, plan, bill)
+    _next(console, plan, bill, whole)
+
+
+def _decision(console: Console, plan: Plan, bill: Bill) -> None:
+    console.print()
+    word = Text(f"{verdict_words(plan)}.", style=STATUS_STYLES.get(plan.status, "bold red"))
+    console.print(word + Text("  " + " ".join(recommendation(plan, bill))))
+
+
+def _cost(console: Console, plan: Plan, bill: Bill) -> None:
+    """The largest lines of the bill by their names for people, and what a request and a million tokens cost."""
+    names = names_of(plan)
+    lines = sorted(zip(bill.lines, plan.lines, strict=True), key=lambda each: -each[0])
+    listing = table(f"Cost, {bill.currency} a month", "", "share", "", right=(1, 2))
+    for cents, line in lines[:LINES]:
+        listing.add_row(names.get(line.name, line.name), bill.money(cents), percent(cents / bill.total if bill.total else 0.0), line.detail)
+    if rest := lines[LINES:]:
+        cents = sum(each for each, _ in rest)
+        listing.add_row(f"{len(rest)} smaller lines", bill.money(cents), percent(cents / bill.total if bill.total else 0.0), "")
+    console.print()
+    console.print(listing)
+    costs = {row.name: row.usd for row in unit_costs(plan, plan.solution.cost_usd)}
+    each, tokens = (cents_of(plan, costs.get(name) or 0.0) for name in ("per request", "per million tokens"))
+    show(console, Text(f"{bill.money(1000 * each)} per 1,000 requests, {bill.money(tokens)} per million tokens", style="dim"))
+
+
+def _fleet(console: Console, plan: Plan) -> None:
+    """Replicas of the largest pools over the day, as bars; nothing without own GPUs or days of 24 hours."""
+    pools, days = used_pools(plan), render_grid.days(plan.demand.slices)
+    if not pools or days is None:
+        return
+    names, weight = names_of(plan), plan.demand.weight_h
+    by_hours = sorted(pools, key=lambda p: -float(plan.solution.billed[p] @ weight))
+    listing = table("Replicas, 0 to 23 h", *days, "")
+    for p in by_hours[:LINES]:
+        option = plan.program.pools[p].option
+        replicas = plan.solution.hosts[p] * option.replicas_per_host
+        top, least = int(replicas.max()), int(replicas.min())
+        bars = [replicas_line(replicas[hours], top) for hours in days.values()]
+        listing.add_row(names[option.id], *bars, f"{least} to {top}" if least != top else f"always {top}")
+    if len(pools) > LINES:
+        listing.add_row(f"{len(pools) - LINES} more pools", *["" for _ in days], "--show fleet")
+    console.print()
+    console.print(listing)
+
+
+def _promises(console: Console, plan: Plan) -> None:
+    """The promises that are nearest to their limit, missed ones first."""
+    verdicts = plan.verification.verdicts if plan.verification is not None else ()
+    console.print()
+    if not verdicts:
+        console.print(Text("Promises: not simulated."))
+        return
+    listing = table("Promises in their worst hour", "", "simulated", "attained", "", right=(2, 3))
+    ordered = sorted(verdicts, key=_room)
+    for verdict in ordered[:LINES]:
+        row = verdict.row
+        listing.add_row(
+            plan.program.class_names[row.class_index],
+            promise(row.metric, row.quantile, row.limit_s),
+            duration(verdict.simulated_s),
+            percent(verdict.attainment),
+            Text("met", style="green") if verdict.met else Text("MISSED", style="bold red"),
+        )
+    console.print(listing)
+    if rest := ordered[LINES:]:
+        missed = sum(not each.met for each in rest)
+        show(console, Text(f"{len(rest)} more, {'all met' if not missed else f'{missed} of them missed'}: --show promises", style="dim"))
+
+
+def _room(verdict: SloVerdict) -> tuple[bool, float]:
+    """Missed ones first, then by the part of the allowed misses that is used."""
+    return verdict.met, -(1 - verdict.attainment) / max(1 - verdict.row.quantile, 1e-12)
+
+
+def _others(console: Console, plan: Plan, bill: Bill) -> None:
+    """By API, self-hosted, and the cheapest of the others: what each costs, or why it is none."""
+    ranked = sorted(plan.alternatives, key=lambda o: (o.name not in (BY_API, SELF_HOSTED), o.per_month_usd is None, o.per_month_usd or 0.0))
+    if not ranked:
+        return
+    listing = table("Instead", f"{bill.currency} a month", "", "", right=(1, 2))
+    for other in ranked[:OTHERS]:
+        cents = None if other.per_month_usd is None else cents_of(plan, other.per_month_usd)
+        cost, more = ("-", "") if cents is None else (bill.money(cents), dearer(cents, bill.total) or "same")
+        note = _short(other.note, NOTE) if cents is None or other.status == "over_budget" else ""
+        listing.add_row(other.name, cost, more, Text("; ".join(filter(None, (other.status.replace("_", " "), note))), style="dim"))
+    console.print()
+    console.print(listing)
+
+
+def _next(console: Console, plan: Plan, bill: Bill, whole: bool) -> None:
+    """What would change the answer, what to heed, and where the rest is."""
+    found = plan.why.no_plan if plan.why is not None else None
+    lines = told_flips(plan)[1 : 1 + FLIPS] if found is None else no_plan_lines(plan, bill, found)[:LINES]
+    if plan.uncertainty is not None and plan.uncertainty.pilot is not None:
+        pilot = plan.uncertainty.pilot
+        lines.append(f"a pilot of {pilot.hours:g} h on {pilot.offer} would settle the largest doubt: --show trust")
+    if plan.warnings:
+        lines.append(f"warnings: {len(plan.warnings)}, the first: {_short(plan.warnings[0], WARNING)}")
+    console.print()
+    for line in lines:
+        show(console, Text(f"- {line}"))
+    if not whole:
+        console.print(Text(MORE, style="dim"))
+
+
+def _short(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 4].rsplit(' ', 1)[0]} ..."

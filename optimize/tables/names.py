@@ -1,0 +1,77 @@
+"""What people call pools, relays and hosts: ids stay in tables, sentences and first screens use these."""
+
+from __future__ import annotations
+
+from optimize.records import PoolOption
+from optimize.result import Plan
+from sim.catalog.facts import Offer, Relay
+from sim.plural import counted
+
+COMPANIES = {
+    "aws": "AWS", "gcp": "Google Cloud", "azure": "Azure", "deepinfra": "DeepInfra", "deepseek": "DeepSeek", "openai": "OpenAI",
+    "openrouter": "OpenRouter", "ovhcloud": "OVHcloud", "runpod": "RunPod", "coreweave": "CoreWeave", "xai": "xAI",
+    "siliconflow": "SiliconFlow",
+}  # fmt: skip
+HOW = {
+    "on_demand": "rent {} by the hour from {}",
+    "reserved_1y": "reserve {} for one year at {}",
+    "reserved_3y": "reserve {} for three years at {}",
+    "spot": "rent {} as spot hosts from {}",
+    "owned": "run {} of your own",
+}
+
+
+def company(name: str) -> str:
+    """A seller as it writes itself, else with a capital.
+
+    >>> company("aws"), company("verda")
+    ('AWS', 'Verda')
+    """
+    return COMPANIES.get(name.lower(), name[:1].upper() + name[1:])
+
+
+def gpus_of(offer: Offer, hosts: int) -> str:
+    """How many GPUs so many hosts hold.
+
+    >>> from sim.catalog.loader import load_catalog
+    >>> gpus_of(load_catalog().offers["verda.h100x2"], 3)
+    '6 H100'
+    """
+    return f"{hosts * offer.gpus:,} {offer.gpu.upper()}"
+
+
+def host_name(offer: Offer) -> str:
+    """The host of an offer: "2xH100, Verda"."""
+    return (
+        f"{offer.gpus}x{offer.gpu.upper()}, {company(offer.provider)}"
+        if offer.gpus > 1
+        else f"{offer.gpu.upper()}, {company(offer.provider)}"
+    )
+
+
+def pool_name(option: PoolOption, class_names: tuple[str, ...]) -> str:
+    """A pool for people: "llama-3.3-70b for chat on 2xH100, Verda"; a pool for three or more classes counts them."""
+    served = option.deployment.model.id if option.deployment else "your own measurements"
+    names = [class_names[c] for c in option.classes]
+    who = (
+        " and ".join(names)
+        if len(names) <= 2
+        else "all classes"
+        if len(names) == len(class_names)
+        else counted(len(names), "class", "classes")
+    )
+    return f"{served} for {who} on {host_name(option.offer)}"
+
+
+def relay_name(relay: Relay) -> str:
+    """A relay for people: "deepseek-v4-flash by API, DeepSeek"."""
+    return f"{relay.model} by API, {company(relay.vendor)}"
+
+
+def names_of(plan: Plan) -> dict[str, str]:
+    """Id of every pool and relay of the program -> its name for people; two that share a name keep their ids."""
+    found = {terms.option.id: pool_name(terms.option, plan.program.class_names) for terms in plan.program.pools}
+    found |= {terms.relay.id: relay_name(terms.relay) for terms in plan.program.relays}
+    bought = {line.name for line in plan.lines}
+    taken = [name for key, name in found.items() if key in bought]
+    return {key: key if key in bought and taken.count(name) > 1 else name for key, name in found.items()}

@@ -1,0 +1,119 @@
+"""The decision in sentences: what to rent, reserve or buy, what it costs, what the others cost, and what would change it."""
+
+from __future__ import annotations
+
+import math
+
+from optimize.money import HOUR_S
+from optimize.records import Alternative, Ints
+from optimize.result import Plan
+from optimize.tables.bill_lines import Bill, cents_of
+from optimize.tables.names import HOW, company, gpus_of
+from optimize.tables.phrases import headline, percent, told_flips
+from optimize.tables.tables import used_pools, used_relays
+from sim.plural import counted
+
+BY_API, SELF_HOSTED = "relays wherever allowed", "own GPUs wherever possible"  # names of alternatives
+RELAYS = 3  # named in a sentence
+BARS = "▁▂▃▄▅▆▇█"
+WHOLE = 0.995  # of a class: all of it, for people
+
+
+def recommendation(plan: Plan, bill: Bill) -> list[str]:
+    """Sentences in the order in which a manager asks: what to do, at what cost, against what, and until when it holds."""
+    if plan.status in ("over_budget", "infeasible"):
+        return [headline(plan, bill), f"The closest found: {_lower(to_do(plan))}", *rivals(plan, bill)]
+    return [to_do(plan), headline(plan, bill), *rivals(plan, bill), *change(plan)]
+
+
+def to_do(plan: Plan) -> str:
+    """What to rent, reserve, run and buy, in one sentence; what is left out is not said here.
+
+    "Rent 6 to 24 H100 by the hour from Verda for llama-3.3-70b; buy all reasoning requests from DeepSeek (deepseek-v4-flash)."
+    """
+    words = "; ".join([*_hosts(plan), *_calls(plan)]) or "there is nothing to buy"
+    return f"{words[0].upper()}{words[1:]}."
+
+
+def _lower(words: str) -> str:
+    return words[0].lower() + words[1:]
+
+
+def _hosts(plan: Plan) -> list[str]:
+    """One clause per offer: GPUs in the least and the most busy hour, and the models that they run."""
+    by_offer: dict[str, list[int]] = {}
+    for p in used_pools(plan):
+        by_offer.setdefault(plan.program.pools[p].option.offer.id, []).append(p)
+    clauses = []
+    for pools in by_offer.values():
+        offer = plan.program.pools[pools[0]].option.offer
+        hosts = plan.solution.billed[pools].sum(axis=0)
+        least, most = int(hosts.min()), int(hosts.max())
+        amount = gpus_of(offer, most) if least == most else f"{least * offer.gpus:,} to {gpus_of(offer, most)}"
+        models = dict.fromkeys(d.model.id for p in pools if (d := plan.program.pools[p].option.deployment))
+        what = f" for {' and '.join(models)}" if models else ""
+        clauses.append(HOW.get(offer.term, "rent {} from {}").format(amount, company(offer.provider)) + what)
+    return clauses
+
+
+def _calls(plan: Plan) -> list[str]:
+    """One clause for all relays: which share of which class is bought from whom."""
+    month_s = plan.demand.weight_h * HOUR_S
+    total = plan.demand.mean_rps @ month_s
+    sold = []
+    for a in used_relays(plan):
+        requests = plan.solution.relay_flow[a] @ month_s
+        relay = plan.program.relays[a].relay
+        who = [_share(name, requests[c] / total[c]) for c, name in enumerate(plan.program.class_names) if requests[c] > 0.0005 * total[c]]
+        if who:
+            sold.append((float(requests.sum()), f"{' and '.join(who)} from {company(relay.vendor)} ({relay.model})"))
+    told = [words for _, words in sorted(sold, key=lambda each: -each[0])]
+    more = len(told) - RELAYS
+    rest = [f"the rest from {counted(more, 'more relay')}"] if more > 0 else []
+    parts = [*told[:RELAYS], *rest]
+    return [f"buy {', '.join(parts[:-1])}{' and ' if parts[:-1] else ''}{parts[-1]}"] if parts else []
+
+
+def _share(name: str, share: float) -> str:
+    return f"all {name} requests" if share >= WHOLE else f"{percent(round(share, 3))} of {name}"
+
+
+def rivals(plan: Plan, bill: Bill) -> list[str]:
+    """How much dearer everything by API and everything self-hosted would be, or that no such plan keeps the promises."""
+    named = {other.name: other for other in plan.alternatives}
+    both = ((BY_API, "By API wherever allowed"), (SELF_HOSTED, "Self-hosted wherever possible"))
+    return [f"{words}: {_against(plan, bill, named[name])}." for name, words in both if name in named]
+
+
+def _against(plan: Plan, bill: Bill, other: Alternative) -> str:
+    if other.per_month_usd is None:
+        return "no such plan keeps every promise"
+    more = dearer(cents_of(plan, other.per_month_usd), bill.total)
+    return (more or "the same plan") + (", over budget" if other.status == "over_budget" else "")
+
+
+def dearer(cents: float, total: float) -> str:
+    """The difference to the plan in percent; empty where there is none.
+
+    >>> dearer(133.0, 100.0), dearer(100.0, 100.0), dearer(100.2, 100.0)
+    ('+33 %', '', '+0.2 %')
+    """
+    if abs(cents - total) < 0.5 or total <= 0:
+        return ""
+    share = 100 * (cents / total - 1)
+    return f"{share:+.0f} %" if abs(share) >= 0.95 else f"{share:+.1f} %"
+
+
+def change(plan: Plan) -> list[str]:
+    """The nearest price, volume or limit at which the answer changes; nothing where none was looked for."""
+    flips = told_flips(plan)
+    return [f"The answer changes: {flips[0]}."] if flips else []
+
+
+def replicas_line(values: Ints, top: int) -> str:
+    """One bar an hour, `top` replicas as the highest; an hour without any is a dot.
+
+    >>> replicas_line(np.array([0, 1, 4, 8]), 8)
+    '·▁▄█'
+    """
+    return "".join(BARS[max(0, math.ceil(8 * value / top) - 1)] if value > 0 else "·" for value in values)

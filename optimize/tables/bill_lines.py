@@ -51,6 +51,17 @@ class Bill:
         sign, value = ("-" if cents < 0 else ""), abs(cents) / 100
         return f"{sign}{symbol}{value:,.0f}" if value >= 1000 else f"{sign}{symbol}{value:,.2f}"
 
+    def unit_money(self, cents: float) -> str:
+        """A price per unit, which may be far below a cent: three significant digits.
+
+        >>> Bill("USD", 0, (), (), ()).unit_money(2.5), Bill("USD", 0, (), (), ()).unit_money(123456)
+        ('$0.0250', '$1,235')
+        """
+        if abs(cents) >= 10_000:
+            return self.money(cents)
+        digits = max(2, 2 - math.floor(math.log10(abs(cents) / 100))) if cents else 2
+        return f"{SYMBOLS.get(self.currency, f'{self.currency} ')}{cents / 100:.{digits}f}"
+
 
 def bill_of(plan: Plan) -> Bill:
     """The bill of a plan; `plan.lines` are the only source of money in it.

@@ -34,8 +34,8 @@ def gpus_of(offer: Offer, hosts: int) -> str:
     """How many GPUs so many hosts hold.
 
     >>> from sim.catalog.loader import load_catalog
-    >>> gpus_of(load_catalog().offers["verda.h100x2"], 3)
-    '6 H100'
+    >>> gpus_of(load_catalog().offers["nebius.h100x8"], 3)
+    '24 H100'
     """
     return f"{hosts * offer.gpus:,} {offer.gpu.upper()}"
 

@@ -95,7 +95,7 @@ def _against(plan: Plan, bill: Bill, other: Alternative) -> str:
 def dearer(cents: float, total: float) -> str:
     """The difference to the plan in percent; empty where there is none.
 
-    >>> dearer(133.0, 100.0), dearer(100.0, 100.0), dearer(100.2, 100.0)
+    >>> dearer(133.0, 100.0), dearer(100.0, 100.0), dearer(10_020, 10_000)
     ('+33 %', '', '+0.2 %')
     """
     if abs(cents - total) < 0.5 or total <= 0:
@@ -107,12 +107,13 @@ def dearer(cents: float, total: float) -> str:
 def change(plan: Plan) -> list[str]:
     """The nearest price, volume or limit at which the answer changes; nothing where none was looked for."""
     flips = told_flips(plan)
-    return [f"The answer changes: {flips[0]}."] if flips else []
+    return [f"What would change this: {flips[0]}."] if flips else []
 
 
 def replicas_line(values: Ints, top: int) -> str:
     """One bar an hour, `top` replicas as the highest; an hour without any is a dot.
 
+    >>> import numpy as np
     >>> replicas_line(np.array([0, 1, 4, 8]), 8)
     '·▁▄█'
     """

@@ -56,7 +56,7 @@ def _cost(console: Console, plan: Plan, bill: Bill) -> None:
     console.print(listing)
     costs = {row.name: row.usd for row in unit_costs(plan, plan.solution.cost_usd)}
     each, tokens = (cents_of(plan, costs.get(name) or 0.0) for name in ("per request", "per million tokens"))
-    show(console, Text(f"{bill.money(1000 * each)} per 1,000 requests, {bill.money(tokens)} per million tokens", style="dim"))
+    show(console, Text(f"{bill.unit_money(1000 * each)} per 1,000 requests, {bill.unit_money(tokens)} per million tokens", style="dim"))
 
 
 def _fleet(console: Console, plan: Plan) -> None:

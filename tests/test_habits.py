@@ -16,7 +16,7 @@ from ruamel.yaml import YAML
 import cli
 from optimize.commands import common
 from optimize.commands.common import Voice, epilog
-from optimize.report.terminal import render_plan
+from optimize.report.terminal import console, render_plan
 from sim.progress import Stage
 from sim.scenario import load_scenario
 from sim.scenario.json_schema import EDITOR_LINE, FILE, scenario_json_schema, schema_text
@@ -115,18 +115,18 @@ def test_colour_only_where_it_is_wanted(values: dict[str, str], wanted: bool, mo
     for name, value in values.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    assert render_plan.coloured() is wanted
+    assert console.coloured() is wanted
     monkeypatch.setattr(sys.stdout, "isatty", lambda: False)
-    assert not render_plan.coloured()
+    assert not console.coloured()
 
 
 def test_a_terminal_has_its_width_and_a_pipe_always_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     for columns, width, hours in (("300", 110, 24), ("20", 60, 12), ("80", 80, 12)):
         monkeypatch.setenv("COLUMNS", columns)
-        assert render_plan.width() == width and render_plan.cells(render_plan.screen(False)) == hours
+        assert console.width() == width and render_plan.cells(console.screen(False)) == hours
     monkeypatch.setattr(sys.stdout, "isatty", lambda: False)
-    assert render_plan.width() == 110 and render_plan.cells(render_plan.screen(False)) == 24
+    assert console.width() == 110 and render_plan.cells(console.screen(False)) == 24
 
 
 def test_signs_that_a_stream_lacks_end_no_command() -> None:

@@ -49,7 +49,7 @@ def catalog_refresh(
     as_json: AsJson = False,
 ) -> None:
     """Relay list prices as an installed price package has them today, as a diff to review. Works offline."""
-    from optimize.report.terminal.render_plan import coloured
+    from optimize.report.terminal.console import coloured
     from optimize.report.terminal.render_refresh import diff_text, refresh_json, refresh_words
     from sim.catalog.refresh.refresh import run
 

@@ -7,7 +7,7 @@ from typing import Any
 from rich.text import Text
 
 from optimize.audit.check_file import Checked
-from optimize.report.terminal.render_plan import bullets, output, screen, section, show, table
+from optimize.report.terminal.console import bullets, output, screen, section, show, table
 
 
 def render_check(found: Checked, colour: bool | None = None) -> str:

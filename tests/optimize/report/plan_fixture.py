@@ -196,7 +196,15 @@ def verification(slos: tuple[SloRow, ...]) -> Verification:
     said = ((0.83, 0.02), (0.0447, 0.0008), (0.9, 0.03), (41.2, 0.7), (0.61, 0.02), (0.0312, 0.0004))
     verdicts = tuple(
         SloVerdict(
-            row, "weekday 14", s, (s - half, s + half), min(1.0, row.quantile + 0.02), (row.quantile, 1.0), 61_234, True, ladder(row, s)
+            row=row,
+            hour="weekday 14",
+            simulated_s=s,
+            ci95_s=(s - half, s + half),
+            attainment=min(1.0, row.quantile + 0.02),
+            attainment_ci95=(row.quantile, 1.0),
+            requests=61_234,
+            met=True,
+            distribution=ladder(row, s),
         )
         for row, (s, half) in zip(slos, said, strict=True)
     )

@@ -123,7 +123,7 @@ def test_without_evaluations_the_verdict_says_so(plan: Plan) -> None:
     bare = replace(plan.scenario, routing=replace(plan.scenario.routing, quality=()))  # type: ignore[type-var]
     found = quality_of(bare, plan.program, plan.solution, plan.lines)
     assert found is not None and found.verdict == "answer quality not evaluated"
-    assert "\nmet; answer quality not evaluated\n" in render(replace(plan, quality=found))
+    assert "MET; answer quality not evaluated.  " in render(replace(plan, quality=found))
     assert verdict_words(replace(plan, quality=found)) == "MET; answer quality not evaluated"
     assert "not evaluated" not in render(replace(plan, quality=replace(found, verdict=""))) and verdict_words(plan) == "MET"
     assert verdict_words(replace(plan, quality=found, status="missed")) == "MISSED"

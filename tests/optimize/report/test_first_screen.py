@@ -11,8 +11,8 @@ from optimize.records import Alternative
 from optimize.report.terminal.render_plan import render, sections_named
 from optimize.result import Plan
 from optimize.tables.bill_lines import bill_of
-from optimize.tables.names import names_of
 from optimize.tables.recommendation import BY_API, SELF_HOSTED, recommendation, to_do
+from optimize.tables.short_names import names_of
 from sim.errors import InputError
 from tests.optimize.report import plan_fixture
 

@@ -91,7 +91,7 @@ def cross_validation(points: Sequence[Point], catalog: Catalog, plot: Path | Non
     """Titles and tables of held-out errors by group and by GPU, and of the data sheet alone; the plot of the first where asked for."""
     kept, runs, _ = replayable(points, catalog)
     traces = fit(kept, runs).traces
-    unseen, strange, alone = held_out(kept, runs, traces, by_group), held_out(kept, runs, traces, by_gpu), data_sheet(kept, runs)
+    unseen, strange, alone = held_out(kept, runs, traces, by_group), held_out(kept, runs, traces, by_gpu), data_sheet(kept, runs, traces)
     if plot is not None:
         parity_plot(kept, unseen, plot)
     errors = absolute_errors(kept, unseen)

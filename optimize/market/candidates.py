@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from optimize.market.context_fit import KnownLengths, context_of
-from optimize.market.engine_settings import engine_limits
+from optimize.market.engine_settings import engine_limits, release_of
 from optimize.market.permits import matching, model_reason, policy_reason
 from optimize.market.relay_terms import relay_drops
 from optimize.market.token_factors import class_factors
@@ -178,7 +178,7 @@ def shapes_of(offer: Offer, model: Model, weights: WeightFormat, scenario: Scena
     for size in sorted(scenario.tensor_parallel):
         if not fits(size, offer):
             continue  # not a choice on this host: nobody asks why
-        shape = Shape(offer, Deployment(model, weights, gpu, size, limits))
+        shape = Shape(offer, Deployment(model, weights, gpu, size, limits, engine=release_of(scenario)))
         if model.heads % size:
             dropped.append(Dropped(shape.name, f"{model.heads} attention heads do not split over {size} GPUs"))
         elif kv_blocks(shape.deployment) <= 0:
@@ -209,7 +209,7 @@ def shapes_that_fit(deployment: Deployment, scenario: Scenario) -> str:
         if name not in (deployment.weights.id, "fp8", "int4") or deployment.gpu.flops.get(weights.needs, 0) <= 0:
             continue
         for size in (1, 2, 4, 8):
-            trial = Deployment(deployment.model, weights, deployment.gpu, size, deployment.limits)
+            trial = Deployment(deployment.model, weights, deployment.gpu, size, deployment.limits, engine=deployment.engine)
             if deployment.model.heads % size == 0 and kv_blocks(trial) > 0:
                 same = name == deployment.weights.id
                 tips.append((not same, f"tensor_parallel {size}" if same else f"{name} on {size}"))

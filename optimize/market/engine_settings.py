@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import fields
 
-from sim.engine.deployment import EngineLimits
+from sim.engine.deployment import CURRENT_RELEASE, EngineLimits
+from sim.engine.release import AHEAD, engine_release
 from sim.engine.routers import DEFAULT, WITH_CACHE
 from sim.scenario.scenario import LogTraffic, Scenario
 
@@ -16,9 +17,17 @@ def engine_limits(scenario: Scenario) -> EngineLimits:
     nothing, and the simulator is faster without.
     """
     kinds = {f.name: f.type for f in fields(EngineLimits)}
-    given = {k: int(v) if "int" in str(kinds[k]) else bool(v) if kinds[k] == "bool" else v for k, v in scenario.engine.items()}
+    stated = {k: v for k, v in scenario.engine.items() if k in kinds}
+    given = {k: int(v) if "int" in str(kinds[k]) else bool(v) if kinds[k] == "bool" else v for k, v in stated.items()}
+    given["async_scheduling"] = release_of(scenario) in AHEAD
     given["prefix_caching"] = bool(given.get("prefix_caching", True)) and shares_prefixes(scenario)
     return EngineLimits(**given)  # type: ignore[arg-type]
+
+
+def release_of(scenario: Scenario) -> str:
+    """The engine release that every replica runs: that of the version which the scenario names, else today's."""
+    version = scenario.engine.get("version")
+    return CURRENT_RELEASE if version is None else engine_release("vllm", str(version))
 
 
 def shares_prefixes(scenario: Scenario) -> bool:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from optimize.market.cascades import cascade_of
-from optimize.market.engine_settings import engine_limits, priorities_of, router_of
+from optimize.market.engine_settings import engine_limits, priorities_of, release_of, router_of
 from optimize.market.failover import failovers
 from optimize.market.optimistic_load import saturated_load_s
 from optimize.market.permits import model_reason, policy_reason, relay_policy_reason
@@ -132,7 +132,8 @@ def parse_pool(part: str, scenario: Scenario) -> NamedPool:
     if pieces[1] not in wanted:
         raise ValueError(f"no class of {scenario.name} takes answers of {pieces[1]}; they take {', '.join(wanted)}")
     limits = engine_limits(scenario)
-    deployment = Deployment(catalog.models[pieces[1]], catalog.weight_formats[pieces[2]], catalog.gpus[gpu_id], tensor_parallel, limits)
+    row, weights = catalog.gpus[gpu_id], catalog.weight_formats[pieces[2]]
+    deployment = Deployment(catalog.models[pieces[1]], weights, row, tensor_parallel, limits, engine=release_of(scenario))
     if deployment.gpu.flops.get(deployment.weights.needs, 0) <= 0:
         raise ValueError(f"{gpu_id} cannot multiply {pieces[2]} weights")
     if kv_blocks(deployment) <= 0:

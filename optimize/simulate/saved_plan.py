@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from optimize.market.cascades import cascade_of, with_classified
-from optimize.market.engine_settings import engine_limits, priorities_of
+from optimize.market.engine_settings import engine_limits, priorities_of, release_of
 from optimize.market.failover import failovers
 from optimize.market.token_factors import class_factors, fleet_factors
 from sim.engine.deployment import PS, Deployment
@@ -122,4 +122,5 @@ def _deployment(entry: dict[str, Any], scenario: Scenario) -> Deployment:
         gpu=catalog.gpus[entry["gpu"]],
         tensor_parallel=int(entry["tensor_parallel"]),
         limits=engine_limits(scenario),
+        engine=release_of(scenario),
     )

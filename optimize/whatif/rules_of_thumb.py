@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from optimize.market.candidates import candidates
-from optimize.market.engine_settings import engine_limits
+from optimize.market.engine_settings import engine_limits, release_of
 from optimize.money.amounts import replica_hour_usd
 from optimize.tables.columns import Column, Table, Value
 from optimize.whatif.pool_rate import PoolRate
@@ -69,6 +69,7 @@ def main_deployment(scenario: Scenario, plan: dict[str, Any]) -> Deployment | No
             catalog.gpus[entry["gpu"]],
             size,
             engine_limits(scenario),
+            engine=release_of(scenario),
         )
     options, _ = candidates(scenario, demand_of(scenario))
     found = [option for option in options if option.deployment is not None]

@@ -12,9 +12,9 @@ import numpy.typing as npt
 from sim.calibration.fit_parameters import Parameter, coefficients_for, design_of
 from sim.calibration.points import METRICS, Point
 from sim.calibration.replay_points import Run
-from sim.calibration.trace import Trace, bind, measured_table, trace_of
+from sim.calibration.trace import Trace, bind, measured_table, predict, trace_of
 from sim.calibration.weighted_least_squares import solve
-from sim.engine.physics import defaults
+from sim.engine.physics import COEFFICIENTS, defaults
 
 Floats = npt.NDArray[np.float64]
 OUTER = 3  # fit, replay under what was fitted, fit again: arrivals meet other batches when steps get faster
@@ -48,7 +48,7 @@ def fit(points: Sequence[Point], runs: Sequence[Run], traces: Sequence[Trace] | 
     current = list(traces) if traces is not None else traced(points, runs, design.parameters, theta)
     for turn in range(outer):
         if turn:
-            is_open = [run.arrival_s is not None or run.in_flight < len(run.prompt) for run in runs]
+            is_open = [not is_burst(run) for run in runs]
             fresh = iter(
                 traced(
                     [p for p, o in zip(points, is_open, strict=True) if o],
@@ -72,27 +72,39 @@ def by_gpu(point: Point) -> int:
     return zlib.crc32(point.gpu.encode()) % FOLDS
 
 
+def is_burst(run: Run) -> bool:
+    """Whether all requests come at once: the order of its steps then hangs on no step time, and one schedule serves every fit."""
+    return run.arrival_s is None and run.in_flight >= len(run.prompt)
+
+
 def held_out(points: Sequence[Point], runs: Sequence[Run], traces: Sequence[Trace], fold_of: Callable[[Point], int] = by_group) -> Floats:
     """[points, METRICS] predictions of each point by a fit on the other folds, replayed under that fit's coefficients."""
-    folds = [fold_of(point) for point in points]
+    folds = np.array([fold_of(point) for point in points])
+    book = bind(traces, runs)
     table = np.full((len(points), len(METRICS)), np.nan)
     for fold in range(FOLDS):
-        kept = [i for i, of in enumerate(folds) if of != fold]
-        left = [i for i, of in enumerate(folds) if of == fold]
+        kept, left = np.flatnonzero(folds != fold).tolist(), np.flatnonzero(folds == fold).tolist()
         if not left:
             continue
-        found = fit([points[i] for i in kept], [runs[i] for i in kept], [traces[i] for i in kept], outer=1)
-        for i in left:
-            trace = trace_of(points[i], runs[i], coefficients_for(runs[i].deployment, found.parameters, found.theta))
+        design = design_of([runs[i].deployment for i in kept])
+        theta = solve(book.part(np.array(kept)), design, [points[i] for i in kept])
+        found = [coefficients_for(runs[i].deployment, design.parameters, theta) for i in left]
+        table[left] = predict(book.part(np.array(left)), {name: np.array([c[name] for c in found]) for name in COEFFICIENTS})
+        for i, coefficients in zip(left, found, strict=True):
+            trace = None if is_burst(runs[i]) else trace_of(points[i], runs[i], coefficients)
             if trace is not None:
                 table[i] = [trace.direct[metric] for metric in METRICS]
     return table
 
 
-def data_sheet(points: Sequence[Point], runs: Sequence[Run]) -> Floats:
-    """[points, METRICS] predictions with the defaults alone."""
-    traces = [trace_of(point, run, defaults()) for point, run in zip(points, runs, strict=True)]
-    return np.array([[t.direct[m] if t is not None else np.nan for m in METRICS] for t in traces])
+def data_sheet(points: Sequence[Point], runs: Sequence[Run], traces: Sequence[Trace]) -> Floats:
+    """[points, METRICS] predictions with the defaults alone; `traces` serve the bursts."""
+    table = predict(bind(traces, runs), {name: np.full(len(points), value) for name, value in defaults().items()})
+    for i, (point, run) in enumerate(zip(points, runs, strict=True)):
+        trace = None if is_burst(run) else trace_of(point, run, defaults())
+        if trace is not None:
+            table[i] = [trace.direct[metric] for metric in METRICS]
+    return table
 
 
 def unsaturated(point: Point) -> bool:

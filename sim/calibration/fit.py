@@ -1,6 +1,6 @@
 """Fit the step cost to measured points and write the calibration rows of the catalogue.
 
-    python -m sim.calibration.fit POINTS.csv --out sim/catalog/calibration.yaml --date 2026-11-30
+    python -m sim.calibration.fit POINTS.csv [MORE.csv ...] --out sim/catalog/calibration.yaml --date 2026-12-01
 
 Prints cross-validated errors by GPU and metric. Never needed to plan: the rows that it wrote are part of the catalogue.
 """
@@ -22,14 +22,17 @@ from sim.calibration.replay_points import Run, run_of
 from sim.calibration.rows_file import write_rows
 from sim.catalog.facts import CalibrationRow, Catalog, Source
 from sim.catalog.loader import load_catalog
-from sim.engine.deployment import Deployment
+from sim.engine.deployment import CURRENT_RELEASE, Deployment
+from sim.engine.release import lineage
 
 Floats = npt.NDArray[np.float64]
-ENGINES = ("vllm-v1", "vllm-v0", "trt-llm", "sglang")  # the first is what plans assume
+WHOLE = (CURRENT_RELEASE, "vllm-v1", "trt-llm-1")  # releases with a row for every card and format; the first is what plans assume
+SEEN = ("vllm-0.12", "vllm-v0", "vllm-0.5", "trt-llm", "sglang")  # a row for every card and format that was measured with any engine
 HEADER = (
     "Coefficients of the step cost per GPU, engine generation and weight format; meanings in sim/engine/physics.py.",
-    "points: measured points of this GPU and format behind the row. error: cross-validated by whole groups (source x GPU x model x",
-    "format x tensor parallel); rows with 0 points carry the error on GPUs that the fit has not seen.",
+    "points: measured points of this GPU and format behind the row, of any engine.",
+    "error: cross-validated by whole groups (source x GPU x model x format x tensor parallel), over points of the same GPU, format and",
+    "engine where there are five, else of wider ones; rows with 0 points carry the error on GPUs that the fit has not seen.",
     "Written by `python -m sim.calibration.fit`; do not edit.",
 )
 NAME_WIDTH = 44
@@ -66,47 +69,48 @@ def summary(points: Sequence[Point], errors: Floats, chosen: Sequence[bool], wid
     return found
 
 
-def _row(
-    gpu: str, engine: str, weights: str, values: dict[str, float], error: dict[str, float], points: int, source: Source
-) -> CalibrationRow:
-    rounded = {name: float(f"{value:.4g}") for name, value in values.items()}
-    return CalibrationRow(gpu, engine, weights, rounded, points, error, source)
+def _usable(catalog: Catalog, gpu: str) -> list[str]:
+    """Weight formats that the card can run."""
+    return sorted(name for name, row in catalog.weight_formats.items() if catalog.gpus[gpu].flops.get(row.needs, 0.0) > 0)
+
+
+def _family(engine: str) -> str:
+    return lineage(engine)[-1]
 
 
 def rows_of(
     found: Fit, points: Sequence[Point], runs: Sequence[Run], unseen: Floats, strange: Floats, catalog: Catalog, source: Source
 ) -> Iterator[CalibrationRow]:
-    """A row per GPU x engine x format with points, per GPU, per format, and one for any GPU.
+    """A row per GPU x format x engine release, and one for any GPU.
 
-    `unseen` are cross-validated errors by group, `strange` those by GPU: the fallback rows carry the latter.
+    `unseen` are cross-validated errors by group, `strange` those by GPU: rows without a point carry the latter.
     """
-    formats = [run.deployment.weights.id for run in runs]
-    cells = sorted({(p.gpu, w) for p, w in zip(points, formats, strict=True)})
+    cells = [(point.gpu, run.deployment.weights.id, _family(point.engine)) for point, run in zip(points, runs, strict=True)]
     model = next(iter(catalog.models.values()))
-    anywhere = summary(points, strange, [True] * len(points))
-    everything = summary(points, unseen, [True] * len(points))
+    anywhere, everything = (summary(points, table, [True] * len(points)) for table in (strange, unseen))
 
-    def values(gpu: str, engine: str, weights: str) -> dict[str, float]:
+    def row(gpu: str, engine: str, weights: str, name: tuple[str, str] | None = None) -> CalibrationRow:
         deployment = Deployment(model, catalog.weight_formats[weights], catalog.gpus[gpu], engine=engine)
-        return coefficients_for(deployment, found.parameters, found.theta)
+        values = coefficients_for(deployment, found.parameters, found.theta)
+        rounded = {key: float(f"{value:.4g}") for key, value in values.items()}
+        count = sum(cell[:2] == (gpu, weights) for cell in cells)
+        error = anywhere
+        if name is None and count:
+            error = everything
+            for wanted in ((gpu, None, None), (gpu, weights, None), (gpu, weights, _family(engine))):
+                chosen = [all(w in (None, c) for w, c in zip(wanted, cell, strict=True)) for cell in cells]
+                error = summary(points, unseen, chosen, error)
+        shown = (gpu, weights) if name is None else name
+        return CalibrationRow(shown[0], engine, shown[1], rounded, 0 if name else count, error, source)
 
-    for engine in ENGINES:
-        for gpu in sorted({gpu for gpu, _ in cells}):
-            here = [p.gpu == gpu for p in points]
-            of_gpu = summary(points, unseen, here, everything)
-            for weights in sorted({w for g, w in cells if g == gpu} | {"bf16"}):
-                chosen = [h and w == weights for h, w in zip(here, formats, strict=True)]
-                if engine != ENGINES[0] and not any(c and p.engine == engine for c, p in zip(chosen, points, strict=True)):
-                    continue
-                yield _row(gpu, engine, weights, values(gpu, engine, weights), summary(points, unseen, chosen, of_gpu), sum(chosen), source)
-            if engine == ENGINES[0]:
-                for weights in sorted({"fp8", "int4", "w8a16"} - {w for g, w in cells if g == gpu}):
-                    if catalog.gpus[gpu].flops.get(catalog.weight_formats[weights].needs):
-                        yield _row(gpu, engine, weights, values(gpu, engine, weights), anywhere, 0, source)
-        unknown = next(g for g in catalog.gpus if g not in {gpu for gpu, _ in cells})
-        for weights in sorted(catalog.weight_formats) if engine == ENGINES[0] else ("bf16",):
-            name = "*" if weights == "bf16" else weights
-            yield _row("*", engine, name, values(unknown, engine, weights), anywhere, 0, source)
+    measured = sorted({cell[:2] for cell in cells})
+    unknown = next(gpu for gpu in catalog.gpus if gpu not in {gpu for gpu, _ in measured})
+    for engine in (*WHOLE, *SEEN):
+        listed = [(gpu, weights) for gpu in sorted(catalog.gpus) for weights in _usable(catalog, gpu)] if engine in WHOLE else measured
+        for gpu, weights in listed:
+            yield row(gpu, engine, weights)
+        for weights in sorted(catalog.weight_formats) if engine in WHOLE else ("bf16",):
+            yield row(unknown, engine, weights, ("*", "*" if weights == "bf16" else weights))
 
 
 def table(points: Sequence[Point], errors: Floats, title: str, key: Callable[[Point], str] = lambda point: point.gpu) -> str:
@@ -128,19 +132,20 @@ def table(points: Sequence[Point], errors: Floats, title: str, key: Callable[[Po
 def main(arguments: Sequence[str] | None = None) -> int:
     """Fit, cross-validate, write; the error tables go to stdout."""
     parser = argparse.ArgumentParser(prog="python -m sim.calibration.fit", description="Fit the step cost to measured points.")
-    parser.add_argument("points", type=Path, help="CSV of measured points")
+    parser.add_argument("points", type=Path, nargs="+", help="CSV of measured points")
     parser.add_argument("--out", type=Path, help="calibration.yaml to write; without it only the tables are printed")
-    parser.add_argument("--date", default="2026-11-30", help="date of the fit, written to each row")
+    parser.add_argument("--date", default="2026-12-01", help="date of the fit, written to each row")
     chosen = parser.parse_args(arguments)
     catalog = load_catalog()
-    points, runs, skipped = replayable(load_points(chosen.points), catalog)
+    listed = [point for path in chosen.points for point in load_points(path)]
+    points, runs, skipped = replayable([point for point in listed if point.fits], catalog)
     print(f"{len(points)} points replayed, {len(skipped)} skipped", file=sys.stderr)
     found = fit(points, runs)
     unseen = absolute_errors(points, held_out(points, runs, found.traces))
     strange = absolute_errors(points, held_out(points, runs, found.traces, by_gpu))
     print(table(points, unseen, "cross-validated by group: values, median, p90 of |predicted / measured - 1|"))
     print(table(points, strange, "cross-validated by GPU"))
-    print(table(points, absolute_errors(points, data_sheet(points, runs)), "data sheet and defaults alone"))
+    print(table(points, absolute_errors(points, data_sheet(points, runs, found.traces)), "data sheet and defaults alone"))
     if chosen.out:
         title = f"fit to {len(points)} published serving measurements of {len({p.source for p in points})} sources"
         note = "sources are listed in docs/explanation/fidelity.md"

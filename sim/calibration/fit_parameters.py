@@ -15,9 +15,16 @@ import numpy.typing as npt
 from sim.calibration.points import Point
 from sim.engine.deployment import Deployment
 from sim.engine.physics import COEFFICIENTS, defaults
+from sim.engine.release import lineage
 
 Floats = npt.NDArray[np.float64]
-CEILING = {"bandwidth_efficiency": 0.95, "kv_efficiency": 0.95, "compute_efficiency": 1.0, "attention_efficiency": 0.9}  # shares of a peak
+CEILING = {  # shares of a peak
+    "bandwidth_efficiency": 0.95,
+    "kv_efficiency": 0.95,
+    "compute_efficiency": 1.0,
+    "attention_efficiency": 0.9,
+    "allreduce_efficiency": 1.0,
+}
 BASE_ENGINE = "vllm-v1"  # the others are factors on it
 SHARED_PRIOR = {name: 0.5 for name in COEFFICIENTS if not name.startswith("expert")} | {
     "compute_efficiency": 0.15,
@@ -26,32 +33,44 @@ SHARED_PRIOR = {name: 0.5 for name in COEFFICIENTS if not name.startswith("exper
     "kv_efficiency": 0.15,
     "attention_efficiency": 0.3,
     "elementwise_passes": 0.4,
+    "allreduce_latency_s": 0.4,  # operator tables of A100, H100, H200, B200 and L40S say 4.3 to 6.6 us under vLLM, without waiting
+    "allreduce_hop_s": 0.7,
+    "allreduce_bus_hop_s": 0.3,
+    "allreduce_efficiency": 0.15,  # ... and 0.5 to 0.8
 }
-FORMAT_PRIOR = {"compute_efficiency": 0.4, "bandwidth_efficiency": 0.25, "compute_half_tokens": 0.5}
+FORMAT_PRIOR = {"compute_efficiency": 0.6, "bandwidth_efficiency": 0.25, "compute_half_tokens": 0.5, "layer_s": 0.7}
 ENGINE_PRIOR = {
     "step_s": 0.7,
+    "group_s": 0.7,
     "layer_s": 0.5,
     "sequence_s": 0.7,
     "request_s": 0.7,
     "compute_efficiency": 0.15,
     "kv_efficiency": 0.15,
     "bandwidth_efficiency": 0.04,
+    "elementwise_passes": 0.3,
+    "allreduce_latency_s": 0.3,
+    "allreduce_efficiency": 0.2,
 }
+ENGINE_FORMAT_PRIOR = {"compute_efficiency": 0.2, "bandwidth_efficiency": 0.1, "layer_s": 0.4}
 GPU_PRIOR = {
     "compute_efficiency": 0.2,
     "bandwidth_efficiency": 0.06,
     "kv_efficiency": 0.2,
     "attention_efficiency": 0.2,
+    "layer_s": 0.3,
     "step_s": 0.4,
     "request_s": 0.3,
 }
 GPU_FORMAT_PRIOR = {"compute_efficiency": 0.2, "bandwidth_efficiency": 0.1}
 GPU_ENGINE_PRIOR = {"step_s": 0.3, "sequence_s": 0.3}
-PCIE_PRIOR = {"allreduce_latency_s": 0.7, "allreduce_hop_s": 1.0, "allreduce_efficiency": 0.4}
+PCIE_PRIOR = {"allreduce_latency_s": 0.5, "allreduce_bus_hop_s": 0.7, "allreduce_efficiency": 0.3, "allreduce_contention": 0.5}
 NO_PEER = ("rtx3090", "rtx4090")  # GeForce drivers let cards talk through host memory only
-GPU_LINK_PRIOR = {"allreduce_latency_s": 0.4, "allreduce_efficiency": 0.4}
-GPU_BUS_PRIOR = {"allreduce_latency_s": 0.5, "allreduce_hop_s": 0.8}  # over PCIe one box is not like another
-MIXTURE_PRIOR = {"expert_compute": 0.4, "expert_bandwidth": 0.2}
+NO_PEER_PRIOR = {"allreduce_latency_s": 0.7, "allreduce_bus_hop_s": 1.0, "allreduce_efficiency": 0.4}
+GPU_LINK_PRIOR = {"allreduce_latency_s": 0.2, "allreduce_efficiency": 0.2, "group_s": 0.3}
+GPU_BUS_PRIOR = {"allreduce_latency_s": 0.5, "allreduce_bus_hop_s": 0.8, "allreduce_efficiency": 0.4}  # one PCIe box is not like another
+MIXTURE_PRIOR = {"expert_compute": 0.4, "expert_bandwidth": 0.2, "expert_layer_s": 0.7}
+MIXTURE_CELL_PRIOR = {"expert_compute": 0.2, "expert_bandwidth": 0.15, "expert_layer_s": 0.4}
 
 
 @dataclass(frozen=True)
@@ -68,24 +87,30 @@ def scopes(deployment: Deployment, everything: bool = False) -> dict[tuple[str, 
 
     `everything`: also those of coefficients that this deployment does not use and another of the same GPU, engine and format would.
     """
-    gpu, weights, engine = deployment.gpu, deployment.weights.id, deployment.engine
+    gpu, weights = deployment.gpu, deployment.weights.id
+    engines = [name for name in lineage(deployment.engine) if name != BASE_ENGINE]
     found: dict[tuple[str, ...], dict[str, float]] = {("all",): SHARED_PRIOR, ("gpu", gpu.id): GPU_PRIOR}
     if weights != "bf16":
         found["format", weights] = FORMAT_PRIOR
         found["gpu+format", gpu.id, weights] = GPU_FORMAT_PRIOR
-    if engine != BASE_ENGINE:
+    for engine in engines:
         found["engine", engine] = ENGINE_PRIOR
         found["gpu+engine", gpu.id, engine] = GPU_ENGINE_PRIOR
+        if weights != "bf16":
+            found["engine+format", engine, weights] = ENGINE_FORMAT_PRIOR
     if deployment.tensor_parallel > 1 or everything:
         found["link", gpu.id] = GPU_LINK_PRIOR
         if gpu.link != "nvlink":
             found["pcie",] = PCIE_PRIOR
             found["bus", gpu.id] = GPU_BUS_PRIOR
         if gpu.id in NO_PEER:
-            found["no peer access",] = PCIE_PRIOR
+            found["no peer access",] = NO_PEER_PRIOR
     if deployment.model.experts > 1 or everything:
         found["mixture",] = MIXTURE_PRIOR
-        found["mixture+format", weights] = MIXTURE_PRIOR
+        found["mixture+format", weights] = MIXTURE_CELL_PRIOR
+        found["mixture+gpu", gpu.id] = MIXTURE_CELL_PRIOR
+        for engine in engines:
+            found["mixture+engine", engine] = MIXTURE_CELL_PRIOR
     return found
 
 

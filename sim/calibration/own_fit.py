@@ -50,7 +50,8 @@ class OwnFit:
 
 def own_design(deployment: Deployment, size: int, start: Mapping[str, float]) -> Design:
     """One parameter per coefficient that the deployment uses; all points share them."""
-    used = {"allreduce": deployment.tensor_parallel > 1, "expert": deployment.model.experts > 1}
+    several = deployment.tensor_parallel > 1
+    used = {"allreduce": several, "group": several, "expert": deployment.model.experts > 1}
     names = [name for name in sorted(COEFFICIENTS) if used.get(name.split("_")[0], True)]
     widths = {name: HOST_PRIOR if name in HOST else max(SHARED_PRIOR.get(name, MIXTURE_PRIOR), NARROWEST_PRIOR) for name in names}
     parameters = tuple(Parameter(name, ("own",), widths[name]) for name in names)

@@ -12,11 +12,12 @@ import numpy as np
 from sim.calibration.points import Point, load_points
 from sim.calibration.readers.measurement import Measurement
 from sim.calibration.readers.read_benchmark import is_points, read_benchmark
-from sim.calibration.replay_points import ENGINE_LIMITS, Run, run_of
+from sim.calibration.replay_points import Run, run_of
 from sim.catalog.check import instead
 from sim.catalog.facts import Catalog
 from sim.engine.deployment import BLOCK_TOKENS
 from sim.engine.memory import kv_blocks
+from sim.engine.release import PARENT
 from sim.errors import InputError
 
 
@@ -42,7 +43,7 @@ def check_setup(setup: Setup, catalog: Catalog) -> None:
             ("gpu", setup.gpu, catalog.gpus),
             ("model", setup.model, catalog.models),
             ("weights", setup.weights, catalog.weight_formats),
-            ("engine", setup.engine, ENGINE_LIMITS),
+            ("engine", setup.engine, PARENT),
         )
         if value not in known
     ]

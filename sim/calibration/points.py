@@ -6,9 +6,11 @@ import csv
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from sim.calibration.source_settings import PLAIN, Settings, settings_of
+from sim.engine.release import engine_release
 from sim.errors import InputError
 
 GPUS = {
@@ -17,12 +19,21 @@ GPUS = {
     "H100-80GB-PCIe": "h100-pcie",
     "H100-NVL-94GB": "h100-nvl",
     "H200-141GB-SXM": "h200",
+    "H200-141GB": "h200",
+    "H100-80GB": "h100",
+    "B200-180GB": "b200",
+    "B200-192GB": "b200",
     "A100-80GB-SXM": "a100-80",
     "A100-40GB-SXM": "a100-40",
     "A100-PCIe": "a100-pcie",
+    "A100-80GB-PCIe": "a100-pcie",
+    "A100-PCIe-80GB": "a100-pcie",
+    "A100-80GB": "a100-80",
+    "A100-40GB": "a100-40",
     "L40S-48GB": "l40s",
     "L4-24GB": "l4",
     "A10G-24GB": "a10g",
+    "A10-24GB": "a10",
     "T4-16GB": "t4",
     "V100S-32GB": "v100s",
     "A40-48GB": "a40",
@@ -30,11 +41,16 @@ GPUS = {
     "RTX6000Ada-48GB": "rtx6000ada",
     "RTX4090-24GB": "rtx4090",
     "RTX3090-24GB": "rtx3090",
+    "RTX-PRO-6000-96GB": "rtx-pro-6000",
+    "RTXPRO6000-96GB": "rtx-pro-6000",
 }
-FORMATS = {"w8a8": "int8", "w4a16": "int4", "nvfp4": "int4"}  # 4-bit floats run weight-only where the card has no fp4 products
+FORMATS = {"w8a8": "int8", "w4a16": "int4", "awq": "int4", "gptq": "int4", "mxfp4": "nvfp4"}
+PLAIN_INT4 = "int4-plain"  # kernels of before Marlin
+PLAIN_SOURCES = ("AccelMark",)  # asks vLLM for `quantization: gptq` (suites/suite_C/suite.json), which shuts Marlin out
 MODELS = {"llama-3.2-11b-vision": "llama-3.1-8b"}  # text traffic: the same shape, cross-attention layers idle
 SCENARIOS = ("offline", "fixed_concurrency", "fixed_qps", "single_stream")
 NUMBERS = ("tp", "input_tokens_mean", "output_tokens_mean")
+LIMITS = ("max_num_seqs", "max_num_batched_tokens", "kv_blocks")
 METRICS = ("throughput", "tpot", "ttft")
 LOADS = ("single", "low", "loaded", "burst")
 LOW_IN_FLIGHT, LOW_RATE_RPS = 8, 2.0
@@ -44,7 +60,8 @@ LOW_IN_FLIGHT, LOW_RATE_RPS = 8, 2.0
 class Point:
     """One measured run. `measured` maps metric to value: `throughput` in output tokens/s, `tpot` and `ttft` in seconds.
 
-    `statistic` says for a latency whether the source gave its mean or its p50.
+    `statistic` says for a latency whether the source gave its mean or its p50. `cached_tokens` of the prompt stood in the prefix cache.
+    `limits` are those of the engine that the source states, by name.
     """
 
     id: str
@@ -68,6 +85,14 @@ class Point:
     quality: str
     source: str
     notes: str
+    cached_tokens: int = 0
+    limits: Mapping[str, int] = field(default_factory=dict)
+    settings: Settings = PLAIN  # what the source's scripts say beside its rows
+
+    @property
+    def fits(self) -> bool:
+        """Whether a fit may use it: quality C marks runs that measured something else than they say."""
+        return self.quality != "C"
 
     @property
     def group(self) -> str:
@@ -84,22 +109,6 @@ class Point:
         if (self.in_flight or 0) <= LOW_IN_FLIGHT and (self.rate_rps or 0.0) <= LOW_RATE_RPS:
             return "low"
         return "loaded"
-
-
-def engine_generation(engine: str, version: str) -> str:
-    """The engine and its generation: engines of one generation share host overheads; vLLM changed its core with 0.8.
-
-    >>> engine_generation("vllm", "0.7.3"), engine_generation("vllm", "0.20.1"), engine_generation("tensorrt-llm", "0.17")
-    ('vllm-v0', 'vllm-v1', 'trt-llm')
-    """
-    if "trt" in engine or "tensorrt" in engine:
-        return "trt-llm"
-    if engine.startswith("vllm"):
-        if version.startswith("2023"):  # before CUDA graphs: another engine in all but name
-            return "other"
-        found = re.match(r"0\.(\d+)", version)
-        return "vllm-v0" if found is not None and int(found.group(1)) < 8 else "vllm-v1"
-    return "sglang" if engine.startswith("sglang") else "other"
 
 
 def _number(row: Mapping[str, str], key: str) -> float | None:
@@ -139,6 +148,39 @@ def _measured(row: Mapping[str, str], output_tokens: float) -> tuple[dict[str, f
     return measured, statistic
 
 
+def _format(row: Mapping[str, str]) -> str:
+    """Weight format of the catalogue; 4-bit integers by their kernel, which is Marlin unless the source shuts it out."""
+    found = FORMATS.get(row["weights"], row["weights"])
+    return PLAIN_INT4 if found == "int4" and row.get("source", "").startswith(PLAIN_SOURCES) else found
+
+
+def _measured_on(row: Mapping[str, str]) -> str:
+    """The date (ISO) of the run, where the notes state it; else empty."""
+    found = re.search(r"measured=(\d{4}-\d\d-\d\d)", row.get("notes", ""))
+    return found.group(1) if found else ""
+
+
+def _cached(row: Mapping[str, str], entering: float) -> int:
+    """Leading prompt tokens that came from the prefix cache: the column, else what older files say in words. Never the whole prompt."""
+    stated = _number(row, "cached_tokens")
+    if stated is None:
+        notes, shared = row.get("notes", ""), re.search(r"shared_prefix sys=(\d+)", row.get("length_dist", ""))
+        whole = "prefix-cached" in notes or "prefix cache" in notes
+        stated = entering - 16 if whole else float(shared.group(1)) if shared else 0.0
+    return int(min(max(stated, 0.0), max(entering - 1, 0.0)))
+
+
+def _stated_limits(row: Mapping[str, str]) -> dict[str, int]:
+    """Scheduler limits by name: the columns, else what the notes state."""
+    found: dict[str, int] = {}
+    for name in LIMITS:
+        noted = re.search(rf"{name.replace('_', '[_-]')}[ =](\d+)", row.get("notes", ""))
+        stated = _number(row, name) or (float(noted.group(1)) if noted else None)
+        if stated:
+            found[name] = int(stated)
+    return found
+
+
 def point_of(row: Mapping[str, str]) -> Point:
     """The record of one row. Raises ValueError `column: what is wrong, what would be right`."""
     tensor, entering, leaving = (_number(row, key) for key in NUMBERS)
@@ -146,15 +188,19 @@ def point_of(row: Mapping[str, str]) -> Point:
         raise ValueError(f"scenario: {row['scenario']!r} is unknown; write one of {', '.join(SCENARIOS)}")
     measured, statistic = _measured(row, leaving or 0.0)
     requests, in_flight = _number(row, "requests"), _number(row, "concurrency")
+    gpu, engine = GPUS.get(row["gpu"], row["gpu"].lower()), engine_release(row["engine"], row.get("engine_version", ""), _measured_on(row))
+    settings = settings_of(row.get("source", ""), row, engine, gpu, int(in_flight) if in_flight else None)
+    stated = row.get("kv_cache", "")
+    numbers = settings.kv_bytes_per_number or 2
     return Point(
         id=row["id"],
-        gpu=GPUS.get(row["gpu"], row["gpu"].lower()),
+        gpu=gpu,
         tensor_parallel=int(tensor or 1),
         pipeline_parallel=int(_number(row, "pp") or 1),
         model=MODELS.get(row["model"], row["model"]),
-        weights=FORMATS.get(row["weights"], row["weights"]),
-        kv_bytes_per_number=1 if row.get("kv_cache", "").startswith("fp8") else 2,
-        engine=engine_generation(row["engine"], row.get("engine_version", "")),
+        weights=_format(row),
+        kv_bytes_per_number=(1 if stated.startswith("fp8") else 2) if stated else numbers,
+        engine=engine,
         engine_version=row.get("engine_version", ""),
         scenario=row["scenario"],
         requests=int(requests) if requests else None,
@@ -168,6 +214,9 @@ def point_of(row: Mapping[str, str]) -> Point:
         quality=row.get("quality", ""),
         source=row.get("source", ""),
         notes=row.get("notes", ""),
+        cached_tokens=_cached(row, entering or 0.0),
+        limits=_stated_limits(row),
+        settings=settings,
     )
 
 

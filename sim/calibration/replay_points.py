@@ -15,20 +15,12 @@ from sim.calibration.points import Point
 from sim.catalog.facts import Catalog, WeightFormat
 from sim.engine.deployment import BLOCK_TOKENS, Deployment, EngineLimits
 from sim.engine.memory import kv_blocks
+from sim.engine.release import default_limits
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
-ROUNDS = 8  # requests per place in flight, where a closed loop does not state how many it ran
 OPEN_REQUESTS = 600  # arrivals, where an open run does not state how many
 FIXED_POINT_TURNS = 4
-LONG_CONTEXT = 32768  # vLLM 0.5.4 to 0.7: above this model length prefill is chunked by default, 512 tokens a step (2048 from 0.7)
-ENGINE_LIMITS = {  # engine -> max_num_seqs, max_num_batched_tokens, gpu_memory_utilization: defaults of each
-    "vllm-v0": (256, 4096, 0.90),
-    "vllm-v1": (256, 2048, 0.90),
-    "trt-llm": (2048, 8192, 0.98),  # takes a share of what is free after loading: 0.9-0.95 of that
-    "sglang": (512, 8192, 0.88),
-    "other": (256, 4096, 0.90),
-}
 WEIGHT_ONLY = {"fp8": "w8a16", "int8": "w8a16", "nvfp4": "int4"}  # what engines do with the same file on a card without the products
 
 
@@ -100,21 +92,25 @@ def _limits(point: Point, deployment: Deployment) -> EngineLimits:
 
     TensorRT-LLM's `guaranteed_no_evict` starts a request only if all its tokens will fit: as many at once as the memory holds to the end.
     """
-    seqs, tokens, share = ENGINE_LIMITS[point.engine]
-    if point.engine == "vllm-v1" and point.gpu in ("h100", "h200"):
-        seqs, tokens = 1024, 8192
-    if point.engine == "vllm-v0" and deployment.model.max_context > LONG_CONTEXT:  # V0 then chunks prompts on its own accord
-        tokens = 2048 if point.engine_version.startswith("0.7") else 512
-    seqs = int(_noted(point.notes, "max_num_seqs") or _noted(point.notes, "max-num-seqs") or seqs)
-    tokens = int(_noted(point.notes, "max_num_batched_tokens") or tokens)
-    share = _noted(point.notes, "gpu_mem_util") or share
+    limits = default_limits(deployment.engine, deployment.gpu, point.engine_version, deployment.model.max_context)
+    known = point.settings
+    seqs = point.limits.get("max_num_seqs", known.max_num_seqs or limits.max_num_seqs)
+    tokens = point.limits.get("max_num_batched_tokens", known.max_num_batched_tokens or limits.max_num_batched_tokens)
+    share = _noted(point.notes, "gpu_mem_util") or limits.gpu_memory_utilization
     if "1.0.0rc" in point.engine_version:  # not stated; its TTFT at 8 in flight is that of a few prompts a step
         tokens = 4096
     if "batch about 16" in point.notes or "max_num_seqs was small" in point.notes:
         seqs = 16
     if "static batch" in point.distribution and point.in_flight:
         seqs = point.in_flight
-    limits = EngineLimits(seqs, max(tokens, seqs), share)
+    limits = replace(
+        limits,
+        max_num_seqs=seqs,
+        max_num_batched_tokens=max(tokens, seqs),
+        gpu_memory_utilization=share,
+        kv_blocks=point.limits.get("kv_blocks"),
+        async_scheduling=limits.async_scheduling if known.async_scheduling is None else known.async_scheduling,
+    )
     if "no_evict" in point.notes:
         whole = point.input_tokens + point.output_tokens
         limits = replace(limits, max_num_seqs=_without_eviction(replace(deployment, limits=limits), whole))
@@ -187,14 +183,6 @@ def deployment_of(point: Point, catalog: Catalog) -> Deployment | str:
     return replace(shape, limits=_limits(point, shape))
 
 
-def _cached(point: Point) -> int:
-    """Leading prompt tokens that the real run took from its prefix cache, as far as the source says."""
-    if "prefix-cached" in point.notes or "prefix cache" in point.notes:
-        return max(0, int(point.input_tokens) - 16)
-    shared = re.search(r"shared_prefix sys=(\d+)", point.distribution)
-    return int(shared.group(1)) if shared else 0
-
-
 def _count(point: Point) -> int:
     if point.requests:
         return point.requests
@@ -202,7 +190,7 @@ def _count(point: Point) -> int:
         return OPEN_REQUESTS
     if point.scenario == "offline":
         return 500
-    return ROUNDS * (point.in_flight or 1)
+    return point.settings.rounds * (point.in_flight or 1)
 
 
 def run_of(point: Point, catalog: Catalog, seed: int = 0) -> Run | str:
@@ -229,8 +217,7 @@ def run_of(point: Point, catalog: Catalog, seed: int = 0) -> Run | str:
         in_flight = count
     else:
         in_flight = min(point.in_flight or 1, count)
-    cached = _cached(point)
     warm = in_flight if "after warmup" in point.notes else 0
     if warm and point.requests is None:
         prompt, output = (np.concatenate([column[:warm], column]) for column in (prompt, output))
-    return Run(deployment, prompt, output, arrival_s, in_flight, cached, warm)
+    return Run(deployment, prompt, output, arrival_s, in_flight, point.cached_tokens, warm)

@@ -24,11 +24,18 @@ def rows_text(rows: Sequence[CalibrationRow], header: Sequence[str]) -> str:
     for source, anchor in sources.items():
         lines.append(f"  {anchor}: &{anchor} {{title: {_quoted(source.title)}, date: {source.date}, note: {_quoted(source.note)}}}")
     lines.append("calibration:")
+    errors: dict[str, str] = {}  # each said once
     for row in rows:
+        error = _mapping(row.error)
+        if error in errors:
+            error = f"*{errors[error]}"
+        elif error != "{}":
+            errors[error] = f"error{len(errors)}"
+            error = f"&{errors[error]} {error}"
         lines += [
             f'  - {{gpu: "{row.gpu}", engine: "{row.engine}", weights: "{row.weights}",',
             f"     points: {row.points}, source: *{sources[row.source]},",
-            f"     error: {_mapping(row.error)},",
+            f"     error: {error},",
             f"     coefficients: {_mapping(row.coefficients)}}}",
         ]
     return "\n".join(lines) + "\n"

@@ -50,18 +50,21 @@ def run_schedule(
     cached: int = 0,
     counted_from: int = 0,
     gap_s: float = 0.0,
+    ahead: bool = False,
 ) -> Schedule | None:
     """The schedule of these requests under `cost`; None where KV memory lets no step progress.
 
     `arrival_s` None with `in_flight` n: the next request reaches the queue `gap_s` after one of n finishes. `cached` leading prompt
-    tokens cost nothing. Requests before `counted_from` load the engine but weigh nothing in `waiting` and `pace`.
+    tokens cost nothing. `ahead`: a step is decided on while the one before it runs. Requests before `counted_from` load the engine but
+    weigh nothing in `waiting` and `pace`.
     """
     requests, size = _requests(prompt, output, arrival_s, in_flight), len(prompt)
-    if int((requests["prompt"] + requests["output"]).max()) > kv_blocks * BLOCK_TOKENS:
+    if int((requests["prompt"] + requests["output"]).max()) > (kv_blocks - cost.sequence_blocks) * BLOCK_TOKENS:
         return None
     engine = np.zeros(1, ENGINE)
     limits = {"free": kv_blocks, "max_seqs": len(cost.context_ps) - 1, "budget": len(cost.base_ps) - 1, "in_flight": in_flight}
-    for name, value in (limits | {"cached": cached, "counted": counted_from, "gap": gap_s}).items():
+    how = {"cached": cached, "counted": counted_from, "gap": gap_s, "ahead": ahead, "extra": cost.sequence_blocks}
+    for name, value in (limits | how).items():
         engine[name] = value
     running, back = np.zeros(len(cost.context_ps), np.int64), np.zeros(size, np.int64)
     scalars = np.array([cost.sequence_ps, cost.pair_ps, cost.prefill_context_ps], dtype=np.float64) / PS

@@ -1,5 +1,8 @@
 """The scheduler of docs/explanation/engine.md in floating-point seconds, one step at a time and compiled.
 
+Each request holds `q.extra` blocks beside those of its tokens. An engine that decides ahead (`q.ahead`) admits
+what had come when the step before this one began: `head` to `known`.
+
 `q` is the engine (ENGINE), `step` what it computes now (STEP), `r` the requests (REQUEST); `running` lists those with memory in the order
 of their admission, `back` the preempted ones, a stack: the last one put back is first in the queue. Behind them stand `head` to `seen`.
 """
@@ -13,8 +16,8 @@ import numpy as np
 from sim.engine.deployment import BLOCK_TOKENS
 from sim.engine.jit import compiled
 
-_COUNTS = ("alive", "backs", "head", "seen", "free", "finished", "preemptions")
-_LIMITS = ("max_seqs", "budget", "in_flight", "cached", "counted")  # in_flight 0: open arrivals
+_COUNTS = ("alive", "backs", "head", "seen", "known", "free", "finished", "preemptions")
+_LIMITS = ("max_seqs", "budget", "in_flight", "cached", "counted", "ahead", "extra")  # in_flight 0: open arrivals
 _PARTS = ("tokens", "sequences", "decodes", "budget", "older", "partial", "chunk", "last_chunk")
 REQUEST = np.dtype(
     [(name, np.int64) for name in ("prompt", "output", "target", "computed", "made", "held")]
@@ -38,7 +41,7 @@ def _preempt(q: Any, r: Any, running: Any, back: Any) -> int:
     """The last admitted request, which is now the first in the queue and has nothing computed."""
     q.alive -= 1
     victim = running[q.alive]
-    q.free += r[victim].held
+    q.free += r[victim].held + q.extra
     r[victim].held, r[victim].computed = 0, 0
     r[victim].target = r[victim].prompt + r[victim].made
     back[q.backs] = victim
@@ -104,16 +107,16 @@ def _go_on(q: Any, step: Any, r: Any, running: Any) -> bool:
 @compiled
 def _admit(q: Any, step: Any, r: Any, running: Any, back: Any) -> None:
     """Requests of the queue join, first come first served, while there is room for them."""
-    while q.alive < q.max_seqs and step.budget > 0 and (q.backs > 0 or q.head < q.seen):
+    while q.alive < q.max_seqs and step.budget > 0 and (q.backs > 0 or q.head < q.known):
         s = back[q.backs - 1] if q.backs > 0 else q.head
         need = (r[s].target + BLOCK_TOKENS - 1) // BLOCK_TOKENS
-        if need > q.free:
+        if need + q.extra > q.free:
             break
         if q.backs > 0:
             q.backs -= 1
         else:
             q.head += 1
-        q.free -= need
+        q.free -= need + q.extra
         r[s].held, r[s].computed = need, min(q.cached, r[s].target - 1)
         running[q.alive] = s
         q.alive += 1
@@ -177,7 +180,7 @@ def _end(q: Any, step: Any, r: Any, running: Any) -> None:
                 r[s].first = q.now
         if r[s].made >= r[s].output:
             r[s].last = q.now
-            q.free += r[s].held
+            q.free += r[s].held + q.extra
             r[s].held = 0
             q.finished += 1
             if q.in_flight > 0 and q.finished + q.in_flight <= len(r):
@@ -215,11 +218,14 @@ def run_steps(q: Any, step: Any, r: Any, running: Any, back: Any, base_s: Any, c
         if q.alive == 0 and q.backs == 0 and q.head >= q.seen:
             q.now = r[q.seen].arrival
             continue
+        if q.ahead == 0 or (q.alive == 0 and q.backs == 0 and q.head >= q.known):
+            q.known = q.seen
         _begin(q, step)
         before = q.preemptions
         _decode(q, step, r, running, back)
         if _go_on(q, step, r, running) and q.preemptions == before:
             _admit(q, step, r, running, back)
+        q.known = q.seen
         if step.tokens == 0:
             return table[:0]
         seconds = base_s[step.tokens] + cost_s[0] * step.sequences + context_s[step.decodes] * step.context

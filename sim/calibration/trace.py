@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 
 import numpy as np
@@ -17,7 +17,7 @@ from sim.engine.physics import Shape, shape_of
 from sim.engine.step_cost import tabulate
 
 Floats = npt.NDArray[np.float64]
-BINS_PER_E = 10.0  # steps whose tokens, decodes and context agree within 10 % are priced as one
+BINS_PER_E = 5.0  # steps whose tokens, decodes and context agree within 20 % are priced as one, at their means
 
 
 @dataclass(frozen=True)
@@ -53,6 +53,7 @@ def schedule_of(run: Run, coefficients: Mapping[str, float]) -> Schedule | None:
         run.cached,
         run.counted_from,
         coefficients["request_s"],
+        run.deployment.limits.async_scheduling,
     )
 
 
@@ -161,23 +162,62 @@ def bind(traces: Sequence[Trace], runs: Sequence[Run]) -> Book:
     )
 
 
+Part = Callable[[Shape, physics.Coefficients, Floats], physics.Number]
+TOKENS, SEQUENCES, DECODES, CONTEXT, PAIRS, PREFILL = range(6)  # columns of the features of a step
+PARTS: tuple[tuple[Part, tuple[str, ...]], ...] = (  # the terms of a step, and the coefficients that each hangs on
+    (lambda s, c, f: physics.fixed_seconds(s, c), ("step_s", "group_s", "layer_s", "expert_layer_s")),
+    (lambda s, c, f: physics.elementwise_seconds(s, c, f[TOKENS]), ("elementwise_passes", "bandwidth_efficiency")),
+    (lambda s, c, f: physics.window_seconds(s, c, f[TOKENS]), ("attention_efficiency",)),
+    (
+        lambda s, c, f: physics.linear_seconds(s, c, f[TOKENS]),
+        ("compute_efficiency", "compute_half_tokens", "bandwidth_efficiency", "overlap_p", "expert_compute", "expert_bandwidth"),
+    ),
+    (
+        lambda s, c, f: physics.allreduce_seconds(s, c, f[TOKENS]),
+        ("allreduce_latency_s", "allreduce_hop_s", "allreduce_bus_hop_s", "allreduce_efficiency", "allreduce_contention"),
+    ),
+    (lambda s, c, f: physics.sequence_seconds(s, c) * f[SEQUENCES], ("sequence_s", "compute_efficiency", "kv_efficiency")),
+    (
+        lambda s, c, f: np.where(f[DECODES] > 0, physics.context_seconds(s, c, np.maximum(f[DECODES], 1e-9)), 0.0) * f[CONTEXT],
+        ("kv_efficiency", "kv_half_batch"),
+    ),
+    (lambda s, c, f: physics.pair_seconds(s, c) * f[PAIRS], ("attention_efficiency",)),
+    (lambda s, c, f: physics.prefill_context_seconds(s, c) * f[PREFILL], ("kv_efficiency",)),
+)
+
+
 def step_seconds(s: Shape, c: physics.Coefficients, features: Floats) -> Floats:
     """[rows] seconds of steps with `features` [rows, 6]: tokens, sequences, decodes, context, pairs, prefill context."""
-    tokens, sequences, decodes, context, pairs, prefill = features.T
-    seconds = physics.base_seconds(s, c, tokens) + physics.sequence_seconds(s, c) * sequences
-    seconds = seconds + np.where(decodes > 0, physics.context_seconds(s, c, np.maximum(decodes, 1e-9)), 0.0) * context
-    seconds = seconds + physics.pair_seconds(s, c) * pairs + physics.prefill_context_seconds(s, c) * prefill
-    return np.asarray(seconds, dtype=np.float64)
+    return np.asarray(sum(part(s, c, features.T) for part, _ in PARTS), dtype=np.float64)
 
 
 def predict(book: Book, coefficients: Mapping[str, Floats]) -> Floats:
     """[points, METRICS] predictions; `coefficients` holds one entry per point for each coefficient."""
     c = {name: values[book.owner] for name, values in coefficients.items()}
-    seconds = step_seconds(book.shape, c, book.features)
+    return _metrics(book, step_seconds(book.shape, c, book.features), coefficients["request_s"])
+
+
+def _metrics(book: Book, seconds: Floats, request_s: Floats) -> Floats:
     size = len(book.tokens)
     duration, tpot, ttft = (np.bincount(book.owner, book.weights[:, k] * seconds, minlength=size) for k in range(3))
-    table = np.stack([book.tokens / (duration + book.idle_s), tpot, ttft + coefficients["request_s"]], axis=1)
+    table = np.stack([book.tokens / (duration + book.idle_s), tpot, ttft + request_s], axis=1)
     return np.maximum(table * book.ratio, 1e-9)
+
+
+def predict_moved(book: Book, coefficients: Mapping[str, Floats], moved: Mapping[str, Floats]) -> dict[str, Floats]:
+    """Predictions with one coefficient at a time as in `moved`; only the terms that hang on it are priced again."""
+    c = {name: values[book.owner] for name, values in coefficients.items()}
+    features = book.features.T
+    terms = [np.asarray(part(book.shape, c, features), dtype=np.float64) for part, _ in PARTS]
+    whole = np.sum(terms, axis=0)
+    found = {}
+    for name, values in moved.items():
+        there, seconds = {**c, name: values[book.owner]}, whole
+        for term, (part, names) in zip(terms, PARTS, strict=True):
+            if name in names:
+                seconds = seconds + (part(book.shape, there, features) - term)
+        found[name] = _metrics(book, seconds, values if name == "request_s" else coefficients["request_s"])
+    return found
 
 
 def measured_table(points: Sequence[Point]) -> Floats:

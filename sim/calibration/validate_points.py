@@ -24,8 +24,6 @@ from sim.fleet.simulate import probe
 from sim.request_log import RequestLog
 from sim.requests import Requests
 
-CACHED_SHARE = 0.3  # prompts that the prefix cache held to a larger part cannot be replayed without it
-
 
 @dataclass(frozen=True)
 class Row:
@@ -80,7 +78,9 @@ def turns_of(run: Run, cost: StepCost) -> Turns | None:
     The order is that of the schedule; when an answer really ends is for the simulator to say. None where nothing progresses.
     """
     gap_s = cost.request_ps / PS
-    schedule = run_schedule(run.prompt, run.output, None, run.in_flight, cost, kv_blocks(run.deployment), gap_s=gap_s)
+    ahead = run.deployment.limits.async_scheduling
+    blocks = kv_blocks(run.deployment)
+    schedule = run_schedule(run.prompt, run.output, None, run.in_flight, cost, blocks, run.cached, gap_s=gap_s, ahead=ahead)
     if schedule is None:
         return None
     after = np.full(len(run.prompt), -1, np.int64)
@@ -93,7 +93,8 @@ def replay(run: Run, cost: StepCost) -> RequestLog | None:
     count = len(run.prompt)
     if int((run.prompt + run.output).max()) > kv_blocks(run.deployment) * BLOCK_TOKENS:
         return None
-    pool = Pool(run.deployment.id, cost, kv_blocks(run.deployment), run.deployment.limits, 1)
+    limits = replace(run.deployment.limits, prefix_caching=run.cached > 0)
+    pool = Pool(run.deployment.id, cost, kv_blocks(run.deployment), limits, 1)
     arrival = np.zeros(count, np.int64) if run.arrival_s is None else np.rint(run.arrival_s * PS).astype(np.int64)
     requests = Requests(
         arrival,
@@ -101,7 +102,8 @@ def replay(run: Run, cost: StepCost) -> RequestLog | None:
         run.prompt.astype(np.int32),
         run.output.astype(np.int32),
         np.full(count, -1, dtype=np.int64),
-        np.zeros(count, dtype=np.int32),
+        np.minimum(run.cached, run.prompt - 1).astype(np.int32),
+        np.minimum(run.cached, run.prompt - 1).astype(np.int32),
     )
     if run.arrival_s is not None or run.in_flight >= count:
         return probe(pool, requests).log
@@ -137,10 +139,8 @@ def validate_point(point: Point, catalog: Catalog) -> list[Row] | str:
     run = run_of(point, catalog)
     if isinstance(run, str):
         return run
-    if run.cached > CACHED_SHARE * point.input_tokens:
-        return "prompts came from the prefix cache"
     cost = step_cost(run.deployment, catalog.calibration)
-    log = replay(replace(run, cached=0), cost)
+    log = replay(run, cost)
     if log is None or not (log.status == Status.FINISHED).all():
         return "some requests never end in the memory that remains"
     predicted = metrics_of(point, run, log)

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from sim.calibration.fit_parameters import Design, group_weights
 from sim.calibration.points import METRICS, Point
-from sim.calibration.trace import Book, measured_table, predict
+from sim.calibration.trace import Book, measured_table, predict, predict_moved
 
 Floats = npt.NDArray[np.float64]
 SPREAD = np.array([0.10, 0.10, 0.25])  # of log(predicted / measured) per metric: what a good point shows
@@ -37,19 +37,22 @@ def residuals(book: Book, design: Design, theta: Floats, measured: Floats, scale
 
 
 def jacobian(book: Book, design: Design, theta: Floats, measured: Floats, scale: Floats, now: Floats) -> Floats:
-    """[parameters, points, METRICS] by forward differences; each column prices only the points that it moves."""
+    """[parameters, points, METRICS] by forward differences.
+
+    What a point predicts depends on its own coefficients alone, so one difference per coefficient serves all parameters of it.
+    """
     sums = design.sums(theta)
     base = {name: design.bend(name, values) for name, values in sums.items()}
-    columns = np.zeros((len(theta), *now.shape))
-    parts: dict[bytes, Book] = {}
-    for j, (parameter, members) in enumerate(zip(design.parameters, design.members, strict=True)):
-        key = members.tobytes()
-        part = parts.setdefault(key, book if len(members) == design.size else book.part(members))
-        moved = {name: values[members] for name, values in base.items()}
-        moved[parameter.coefficient] = design.bend(parameter.coefficient, sums[parameter.coefficient][members] + STEP)
+    names = {parameter.coefficient for parameter in design.parameters}
+    there = predict_moved(book, base, {name: design.bend(name, sums[name] + STEP) for name in sorted(names)})
+    slopes: dict[str, Floats] = {}
+    for name, table in there.items():
         with np.errstate(invalid="ignore"):
-            there = np.log(predict(part, moved) / measured[members]) / scale[members]
-        columns[j, members] = np.where(np.isfinite(there), there - now[members], 0.0) / STEP
+            moved = np.log(table / measured) / scale
+        slopes[name] = np.where(np.isfinite(moved), moved - now, 0.0) / STEP
+    columns = np.zeros((len(theta), *now.shape))
+    for j, (parameter, members) in enumerate(zip(design.parameters, design.members, strict=True)):
+        columns[j, members] = slopes[parameter.coefficient][members]
     return columns
 
 

@@ -54,6 +54,10 @@ class Model:
     experts: int = 1
     experts_per_token: int = 1
     kv_elements_per_layer: int | None = None  # numbers cached per token and layer where it is not 2*kv_heads*head_dim (MLA)
+    window_layers: int = 0  # of `layers`, those whose attention sees the last `window_tokens` only
+    window_tokens: int = 0
+    state_layers: int = 0  # of `layers`, those that keep a state of constant size and no keys and values (state space, linear attention)
+    state_bytes: float = 0.0  # of all of them together, per sequence
     kind: str = "chat"  # "chat" or "embedding"
     licence: str = ""
     tied_embedding: bool = False  # output head and embedding are one matrix

@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 from sim.engine.jit import compiled
-from sim.engine.layout import ENDED, FINISHED_STATUS, LEVELS, OUTSTANDING, ROW_BITS
+from sim.engine.layout import ENDED, EXTRA, FINISHED_STATUS, LEVELS, OUTSTANDING, ROW_BITS
 from sim.engine.prefix import leave, trim
-from sim.engine.queue import enqueue_front, take_head
+from sim.engine.queue import enqueue_front, take_after
 
 
 @compiled
@@ -66,9 +66,9 @@ def unlink(q: Any, rows: Any, i: int) -> None:
 
 
 @compiled
-def admit(q: Any, w: Any, table: Any, rows: Any, links: Any, i: int) -> None:
-    """Move row `i`, the head of the queue, to the end of the running list."""
-    take_head(q, w, table, rows, links, i)
+def admit(q: Any, w: Any, table: Any, rows: Any, links: Any, before: int) -> None:
+    """Move the row behind `before` in the queue (-1: its head) to the end of the running list."""
+    i = take_after(q, w, table, rows, links, before)
     rows[i].prev, rows[i].next = q.run_tail, -1
     if q.run_tail >= 0:
         rows[q.run_tail].next = i
@@ -116,7 +116,7 @@ def _preempt(q: Any, w: Any, table: Any, rows: Any, links: Any, r: int, i: int, 
         remove(w, q.decodes, at)
         computed = forget_decode(q, w, rows, i)
         blocks = ((computed + 15) >> 4) + extra
-    q.free += leave(q, table, links, rows, r, i, computed, blocks)
+    q.free += leave(q, table, links, rows, r, i, computed, blocks) + table[EXTRA]
     q.lost += computed
     unlink(q, rows, i)
     enqueue_front(q, w, table, rows, links, i)
@@ -168,7 +168,7 @@ def is_partial_left(q: Any, links: Any) -> bool:
 def finish(front: Any, q: Any, table: Any, rows: Any, links: Any, r: int, i: int, now: int, computed: int) -> None:
     """Row i leaves replica r at `now`; its blocks are available, and it heads the list of finished rows."""
     rows[i].finish, rows[i].status = now, FINISHED_STATUS
-    q.free += leave(q, table, links, rows, r, i, computed, (computed + 15) >> 4)
+    q.free += leave(q, table, links, rows, r, i, computed, (computed + 15) >> 4) + table[EXTRA]
     unlink(q, rows, i)
     front[OUTSTANDING, r] -= 1
     rows[i].next = table[ENDED]

@@ -11,13 +11,14 @@ from sim.catalog.facts import Gpu, Model, WeightFormat
 
 BLOCK_TOKENS = 16
 PS = 10**12  # picoseconds in a second
+CURRENT_RELEASE = "vllm-0.14"  # what plans run unless the scenario names a version; sim/engine/release.py lists them
 
 
 @dataclass(frozen=True)
 class EngineLimits:
     """Scheduler limits, defaults of vLLM V1 serving. `kv_blocks` overrides what memory would give.
 
-    `max_num_batched_tokens >= max_num_seqs` is required.
+    `max_num_batched_tokens >= max_num_seqs` is required. `async_scheduling`: a step is decided on while the one before it runs.
     """
 
     max_num_seqs: int = 256
@@ -26,6 +27,7 @@ class EngineLimits:
     kv_blocks: int | None = None
     watermark: float = 0.0  # share of blocks that an admission must leave free
     prefix_caching: bool = False
+    async_scheduling: bool = False
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,7 @@ class Deployment:
     tensor_parallel: int = 1
     limits: EngineLimits = field(default_factory=EngineLimits)
     kv_bytes_per_number: int = 2  # 2: bf16, 1: fp8
-    engine: str = "vllm-v1"
+    engine: str = CURRENT_RELEASE  # sim/engine/release.py
 
     @property
     def id(self) -> str:
@@ -70,3 +72,4 @@ class StepCost:
     request_ps: int  # once per request, before it reaches the queue: tokenise, HTTP
     calibrated: bool
     error: dict[str, float]  # median and p90 relative error by metric, from the calibration row
+    sequence_blocks: int = 0  # KV blocks that a sequence holds beside those of its tokens: full windows, states

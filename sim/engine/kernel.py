@@ -19,9 +19,11 @@ from typing import Any
 from sim.engine.choose_replica import choose, remember, settle_session
 from sim.engine.jit import compiled
 from sim.engine.layout import (
+    AHEAD,
     CONTEXT,
     ENDED,
     ERROR,
+    EXTRA,
     IDLE,
     KV_BLOCKS,
     MAX_SEQS,
@@ -54,24 +56,34 @@ def _advance(front: Any, replicas: Any, work: Any, table: Any, rows: Any, links:
 
 @compiled
 def _accept(front: Any, q: Any, w: Any, table: Any, rows: Any, links: Any, r: int, t: int, i: int) -> None:
-    """Row i joins the queue of replica r at t; a run of decodes is cut at the first step end from which it could be admitted."""
-    rows[i].replica = r
+    """Row i joins the queue of replica r at t; a run of decodes is cut at the first step end from which it could be admitted.
+
+    An engine that decides ahead has decided on the next step already: the row waits for the end of that one too.
+    """
+    rows[i].replica, rows[i].end_step = r, 0
     enqueue(q, w, table, rows, links, i)
     front[OUTSTANDING, r] += 1
     if front[WAKE, r] == NEVER:
         q.clock = t
         front[WAKE, r] = t  # an empty segment: the step starts once time moves on, after all arrivals at t
-    elif (
+        return
+    ahead = table[AHEAD] if q.kind != IDLE else 0
+    cut = (
         q.kind == RUN
         and q.wait_head == i
         and q.partial < 0
         and q.running < table[MAX_SEQS]
         and blocks_wanted(table, links, rows, r, i) <= q.free - table[WATERMARK]
-    ):
-        k = steps_until(table, q.decodes, q.context, q.planned, t - q.clock)
-        if k < q.planned:
-            q.planned = k
-            front[WAKE, r] = q.clock + run_ps(table, q.decodes, q.context, k)
+    )
+    steps = 1
+    if q.kind == RUN and (cut or ahead > 0):
+        steps = steps_until(table, q.decodes, q.context, q.planned, t - q.clock)
+    if ahead > 0:
+        steps += 1
+        rows[i].end_step = q.count + steps
+    if cut and steps < q.planned:
+        q.planned = steps
+        front[WAKE, r] = q.clock + run_ps(table, q.decodes, q.context, steps)
 
 
 @compiled
@@ -92,7 +104,7 @@ def offer(front: Any, replicas: Any, work: Any, table: Any, rows: Any, links: An
         best = choose(front, table, links, i, int(limit), int(best), int(least))
     remember(front, table, int(best))
     tokens = rows[i].input + rows[i].output
-    if (tokens + 14) >> 4 > table[KV_BLOCKS] - table[WATERMARK] or tokens > table[CONTEXT]:
+    if (tokens + 14) >> 4 > table[KV_BLOCKS] - table[WATERMARK] - table[EXTRA] or tokens > table[CONTEXT]:
         rows[i].status = REJECTED_STATUS
         return REJECTED
     settle_session(table, links, i, int(best))
@@ -178,6 +190,6 @@ def held_blocks(replicas: Any, table: Any, rows: Any, links: Any, r: int) -> tup
             held += (rows[i].input + rows[i].generated + 15) >> 4
         else:
             held += (rows[i].offset + q.count + 1 + 15) >> 4
-        held -= shared_blocks(links, i)
+        held += table[EXTRA] - shared_blocks(links, i)
         i = rows[i].next
     return held, cached

@@ -34,37 +34,63 @@ def weight_bytes(model: Model, weights: WeightFormat) -> float:
     return (model.parameters - kept) * weights.bytes_per_weight + kept * kept_bytes
 
 
+def kv_elements_per_layer(model: Model) -> int:
+    """Numbers that one token holds in the cache of one layer: 2 x kv_heads x head_dim, or the compressed latent of MLA."""
+    return 2 * model.kv_heads * model.head_dim if model.kv_elements_per_layer is None else model.kv_elements_per_layer
+
+
 def kv_elements_per_token(model: Model) -> int:
-    """Numbers that one token holds in the cache: 2 x layers x kv_heads x head_dim, or the compressed latent
-    of MLA.
-    """
-    per_layer = model.kv_elements_per_layer
-    if per_layer is None:
-        per_layer = 2 * model.kv_heads * model.head_dim
-    return model.layers * per_layer
+    """Numbers that each further token adds to the cache: of layers that see the whole context (`kv_bytes_per_sequence`: the others)."""
+    return (model.layers - model.window_layers - model.state_layers) * kv_elements_per_layer(model)
 
 
 def kv_bytes_per_token(model: Model, bytes_per_number: int = 2) -> int:
-    """Bytes of key-value cache that one token holds in one copy of `model`.
+    """Bytes of key-value cache that each further token holds in one copy of `model`.
 
-    2 (key and value) x layers x kv_heads x head_dim x bytes per number; the same for prompt and output
-    tokens. Source: Kwon et al. 2023 (PagedAttention). Llama-3.1-8B: 131072, -70B: 327680, Mixtral-8x7B:
-    131072 in 16 bit.
+    2 (key and value) x layers x kv_heads x head_dim x bytes per number; the same for prompt and output tokens. Source: Kwon et al. 2023
+    (PagedAttention). Llama-3.1-8B: 131072, -70B: 327680, Mixtral-8x7B: 131072 in 16 bit.
     """
     return kv_elements_per_token(model) * bytes_per_number
 
 
-def kv_bytes_per_token_and_gpu(deployment: Deployment) -> float:
-    """Bytes of cache that one token takes on each GPU of the group.
+def kv_bytes_per_sequence(model: Model, bytes_per_number: int = 2) -> float:
+    """Bytes that a sequence holds however long it is: full windows of sliding attention, and states of constant size.
 
-    Heads are split over the GPUs; a group with more GPUs than KV heads holds copies, and a compressed
-    latent (MLA) is held whole by each.
+    A sequence shorter than the window holds less (approximation: counted whole, which is pessimistic for short prompts).
     """
-    model, size = deployment.model, deployment.tensor_parallel
-    whole = kv_bytes_per_token(model, deployment.kv_bytes_per_number)
-    if model.kv_elements_per_layer is not None:
-        return float(whole)
-    return whole / min(size, model.kv_heads)
+    return model.window_layers * model.window_tokens * kv_elements_per_layer(model) * bytes_per_number + model.state_bytes
+
+
+def kv_bytes_of(model: Model, tokens: int, bytes_per_number: int = 2) -> float:
+    """Bytes of cache of one sequence of `tokens` tokens, windows no longer than it."""
+    inside = min(tokens, model.window_tokens)
+    window = model.window_layers * inside * kv_elements_per_layer(model) * bytes_per_number
+    return float(tokens * kv_bytes_per_token(model, bytes_per_number) + window + model.state_bytes)
+
+
+def _copies(deployment: Deployment) -> float:
+    """The part of a cache that each GPU of the group holds.
+
+    Heads are split over the GPUs; a group with more GPUs than KV heads holds copies, and a compressed latent (MLA) is held whole by each.
+    """
+    model = deployment.model
+    return 1.0 if model.kv_elements_per_layer is not None else 1.0 / min(deployment.tensor_parallel, model.kv_heads)
+
+
+def kv_bytes_per_token_and_gpu(deployment: Deployment) -> float:
+    """Bytes of cache that each further token takes on each GPU of the group."""
+    return kv_bytes_per_token(deployment.model, deployment.kv_bytes_per_number) * _copies(deployment)
+
+
+def kv_bytes_per_sequence_and_gpu(deployment: Deployment) -> float:
+    """Bytes that a sequence takes on each GPU however long it is."""
+    return kv_bytes_per_sequence(deployment.model, deployment.kv_bytes_per_number) * _copies(deployment)
+
+
+def sequence_blocks(deployment: Deployment) -> int:
+    """Blocks that a sequence takes beside those of its tokens: what it holds however long it is, in blocks of the growing layers."""
+    fixed = kv_bytes_per_sequence_and_gpu(deployment)
+    return math.ceil(fixed / (kv_bytes_per_token_and_gpu(deployment) * BLOCK_TOKENS)) if fixed else 0
 
 
 def activation_bytes(deployment: Deployment) -> float:

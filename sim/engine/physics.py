@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from sim.catalog.facts import Gpu, Model
 from sim.engine.deployment import Deployment
-from sim.engine.memory import embedding_parameters, kv_bytes_per_token_and_gpu
+from sim.engine.memory import embedding_parameters, kv_bytes_per_sequence_and_gpu, kv_bytes_per_token_and_gpu
 from sim.exact import power
 
 Floats = npt.NDArray[np.float64]
@@ -37,13 +37,16 @@ COEFFICIENTS: dict[str, tuple[float, str]] = {
         14.0,
         "times that a hidden state crosses memory per layer beside matrix products",
     ),
-    "allreduce_latency_s": (6e-6, "seconds of one all-reduce of nothing between two GPUs"),
-    "allreduce_hop_s": (1e-6, "seconds that each further GPU adds"),
-    "allreduce_efficiency": (0.55, "share of the link rate that an all-reduce reaches"),
+    "expert_layer_s": (25e-6, "seconds per layer of a mixture of experts that no batch size removes: routing, sorting, gathering"),
+    "allreduce_latency_s": (6e-6, "seconds of one all-reduce of nothing between two GPUs, and of waiting for the slower one"),
+    "allreduce_hop_s": (0.3e-6, "seconds that each further GPU adds where links do not share a bus"),
+    "allreduce_bus_hop_s": (3.5e-6, "seconds that each further GPU adds over PCIe"),
+    "allreduce_efficiency": (0.60, "share of the link rate that an all-reduce reaches"),
     "allreduce_contention": (
         0.25,
         "factor on that over PCIe between 4 GPUs; falls with their root",
     ),
+    "group_s": (0.3e-3, "seconds of host work per step that a group of GPUs adds: its workers are told and waited for"),
     "step_s": (1.5e-3, "seconds of host work per step: schedule, launch, sample, detokenise"),
     "layer_s": (8e-6, "seconds per layer that no batch size removes"),
     "sequence_s": (8e-6, "seconds of host work per sequence and step"),
@@ -75,7 +78,10 @@ class Shape:
     experts_per_token: Number
     heads_dim: Number  # query heads x head dimension
     weight_bytes: Number  # per parameter
-    kv_bytes: Number  # of one token of context on each GPU
+    kv_bytes: Number  # of one further token of context on each GPU
+    fixed_kv_bytes: Number  # of one sequence on each GPU however long it is
+    attention_layers: Number  # that see the whole context
+    window_pairs: Number  # layers x tokens that a token sees in the others
     gpus: Number
     bandwidth: Number
     linear_flops: Number
@@ -115,6 +121,9 @@ def shape_of(deployment: Deployment) -> Shape:
         heads_dim=model.heads * model.head_dim,
         weight_bytes=deployment.weights.bytes_per_weight,
         kv_bytes=kv_bytes_per_token_and_gpu(deployment),
+        fixed_kv_bytes=kv_bytes_per_sequence_and_gpu(deployment),
+        attention_layers=model.layers - model.window_layers - model.state_layers,
+        window_pairs=model.window_layers * model.window_tokens,
         gpus=deployment.tensor_parallel,
         bandwidth=gpu.bandwidth_bytes_per_s,
         linear_flops=peak_flops(gpu, deployment.weights.compute),
@@ -148,30 +157,51 @@ def linear_seconds(s: Shape, c: Coefficients, tokens: Number) -> Number:
 
 
 def allreduce_seconds(s: Shape, c: Coefficients, tokens: Number) -> Number:
-    """Seconds of the two all-reduces of every layer (Megatron), each of `tokens` hidden states in 16 bit; 0
-    on one GPU.
+    """Seconds of the two all-reduces of every layer (Megatron), each of `tokens` hidden states in 16 bit; 0 on one GPU.
 
-    A ring moves 2 (n-1)/n of the message over each link; PCIe is shared once more than two GPUs talk.
+    Small messages go in one shot: every GPU reads those of all others, (n-1) messages over its link after one latency. Large ones go in
+    two: scatter and gather move 2 (n-1)/n of a message after two latencies. Engines take what is faster. PCIe is shared once more than
+    two GPUs talk.
     """
     gpus = np.asarray(s.gpus, dtype=np.float64)
-    shared_bus = (1.0 - np.asarray(s.switched)) * (gpus > 2)
+    switched = np.asarray(s.switched)
+    shared_bus = (1.0 - switched) * (gpus > 2)
     contention = np.where(shared_bus > 0, c["allreduce_contention"] * np.sqrt(4.0 / gpus), 1.0)
     rate = np.maximum(np.asarray(s.link_rate) * c["allreduce_efficiency"] * contention, 1e8)
-    moved = tokens * s.hidden * 2.0 * 2.0 * (gpus - 1) / gpus
-    once = c["allreduce_latency_s"] + c["allreduce_hop_s"] * (gpus - 2) + moved / rate
+    message = tokens * s.hidden * 2.0
+    hop = np.where(switched > 0, c["allreduce_hop_s"], c["allreduce_bus_hop_s"])
+    latency = c["allreduce_latency_s"] + hop * (gpus - 2)
+    others = np.maximum(gpus - 1.0, 0.0)
+    once = np.minimum(latency + others * message / rate, 2.0 * latency + 2.0 * others / gpus * message / rate)
     seconds: Floats = np.where(gpus > 1, 2.0 * s.layers * once, 0.0)
     return seconds
 
 
-def base_seconds(s: Shape, c: Coefficients, tokens: Number) -> Number:
-    """Seconds of a step of `tokens` tokens without attention and without what each sequence adds.
+def fixed_seconds(s: Shape, c: Coefficients) -> Number:
+    """Seconds of a step that no batch size removes."""
+    layer_s = c["layer_s"] + np.where(np.asarray(s.expert) > 0, c["expert_layer_s"], 0.0)
+    return c["step_s"] + layer_s * s.layers + np.where(np.asarray(s.gpus) > 1, c["group_s"], 0.0)
 
-    Norms, activations, rotations and residuals are passes of the hidden state over memory; every GPU of a
-    group does them all.
+
+def elementwise_seconds(s: Shape, c: Coefficients, tokens: Number) -> Number:
+    """Seconds of norms, activations, rotations and residuals: passes of the hidden state over memory.
+
+    A group of GPUs shares out the half of them that works on columns of its own (activation, rotation, quantisation); norms and
+    residuals every GPU does itself.
     """
-    fixed = c["step_s"] + c["layer_s"] * s.layers
     passes = tokens * s.hidden * 2.0 * c["elementwise_passes"] * s.layers / (s.bandwidth * c["bandwidth_efficiency"])
-    return fixed + passes + linear_seconds(s, c, tokens) + allreduce_seconds(s, c, tokens)
+    return passes * 0.5 * (1.0 + 1.0 / np.asarray(s.gpus, dtype=np.float64))
+
+
+def window_seconds(s: Shape, c: Coefficients, tokens: Number) -> Number:
+    """Seconds of attention in layers of sliding windows; every token is taken to see a full one."""
+    return tokens * 4.0 * s.heads_dim * s.window_pairs / (s.flops_16 * c["attention_efficiency"] * s.gpus)
+
+
+def base_seconds(s: Shape, c: Coefficients, tokens: Number) -> Number:
+    """Seconds of a step of `tokens` tokens without attention to the whole context and without what each sequence adds."""
+    beside = fixed_seconds(s, c) + elementwise_seconds(s, c, tokens) + window_seconds(s, c, tokens)
+    return beside + linear_seconds(s, c, tokens) + allreduce_seconds(s, c, tokens)
 
 
 def context_seconds(s: Shape, c: Coefficients, decodes: Number) -> Number:
@@ -183,8 +213,8 @@ def context_seconds(s: Shape, c: Coefficients, decodes: Number) -> Number:
 
 
 def pair_seconds(s: Shape, c: Coefficients) -> Number:
-    """Seconds per pair of query and key in prefill attention: 4 x heads x head_dim operations per layer."""
-    return 4.0 * s.heads_dim * s.layers / (s.flops_16 * c["attention_efficiency"] * s.gpus)
+    """Seconds per pair of query and key in prefill attention: 4 x heads x head_dim operations per layer that sees the whole context."""
+    return 4.0 * s.heads_dim * s.attention_layers / (s.flops_16 * c["attention_efficiency"] * s.gpus)
 
 
 def prefill_context_seconds(s: Shape, c: Coefficients) -> Number:
@@ -193,5 +223,6 @@ def prefill_context_seconds(s: Shape, c: Coefficients) -> Number:
 
 
 def sequence_seconds(s: Shape, c: Coefficients) -> Number:
-    """Seconds that each sequence adds to a step: host work and its row of the output head."""
-    return c["sequence_s"] + 2.0 * s.head / (s.flops_16 * c["compute_efficiency"] * s.gpus)
+    """Seconds that each sequence adds to a step: host work, its row of the output head, and what it reads however long it is."""
+    fixed = s.fixed_kv_bytes / (s.bandwidth * c["kv_efficiency"])
+    return c["sequence_s"] + 2.0 * s.head / (s.flops_16 * c["compute_efficiency"] * s.gpus) + fixed

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from sim.engine.jit import compiled
-from sim.engine.layout import CACHING, PROMPTS, SYSTEMS
+from sim.engine.layout import CACHING, EXTRA, PROMPTS, SYSTEMS
 
 
 @compiled
@@ -63,7 +63,7 @@ def prompt_of(table: Any, links: Any, r: int, i: int) -> int:
 @compiled
 def blocks_wanted(table: Any, links: Any, rows: Any, r: int, i: int) -> int:
     """Blocks that must be available on replica r to admit row i."""
-    blocks = (rows[i].input + rows[i].generated + 15) >> 4
+    blocks = ((rows[i].input + rows[i].generated + 15) >> 4) + table[EXTRA]
     if links is None:
         return int(blocks)
     if table[CACHING]:

@@ -62,6 +62,7 @@ class PoolState:
         self.table[: layout.HEADER] = (
             pool.kv_blocks, self.watermark, seqs, tokens, cost.sequence_ps, cost.pair_ps, cost.prefill_context_ps,
             ROUTERS[router].code, 0, 0, -1, limits.prefix_caching, prompts, systems, affinity_slack, levels, pool.context_tokens,
+            limits.async_scheduling, cost.sequence_blocks,
         )  # fmt: skip
         self.table[layout.HEADER :] = np.concatenate([cost.base_ps[: tokens + 1], cost.context_ps[: seqs + 1]])
         self.arrays = (self.front, self.replicas, self.work, self.table, self.rows, self.links)

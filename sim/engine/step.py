@@ -19,6 +19,7 @@ from sim.engine.layout import (
     MAX_TOKENS,
     NEVER,
     NO_PROGRESS,
+    NO_ROW,
     PAIR_PS,
     PREFILL_PS,
     ROW_BITS,
@@ -30,6 +31,7 @@ from sim.engine.layout import (
     WATERMARK,
 )
 from sim.engine.prefix import blocks_wanted, reuse, share_prompt, trim
+from sim.engine.queue import before_next
 
 
 @compiled
@@ -130,12 +132,18 @@ def plan(front: Any, q: Any, w: Any, table: Any, rows: Any, links: Any, r: int) 
         q.fresh, q.chunk = i, c
         if c == left:
             q.partial, q.completing = -1, q.computed
+    count = q.count
+    if q.waiting > 0 and q.running == 0 and before_next(q, w, table, rows, links, count) == NO_ROW:
+        count += 1  # nothing else to do: it looks at what has come
     while admitting and q.partial < 0 and budget > 0 and q.waiting > 0 and q.running < table[MAX_SEQS]:
-        i = q.wait_head
+        before = before_next(q, w, table, rows, links, count)
+        if before == NO_ROW:
+            break
+        i = q.wait_head if before < 0 else rows[before].next
         blocks = blocks_wanted(table, links, rows, r, i)
         if blocks > free - (table[WATERMARK] if q.running > 0 else 0):
             break
-        admit(q, w, table, rows, links, i)
+        admit(q, w, table, rows, links, before)
         free -= blocks
         hit = reuse(q, table, links, rows, r, i)
         trim(q, links, free)
@@ -157,7 +165,8 @@ def plan(front: Any, q: Any, w: Any, table: Any, rows: Any, links: Any, r: int) 
             q.kind, q.planned = IDLE, 0
             front[WAKE, r] = NEVER
             return
-        _plan_run(front, q, w, table, r, (w[16] >> ROW_BITS) - q.count)
+        unseen = q.waiting > 0 and rows[q.wait_head].end_step > q.count
+        _plan_run(front, q, w, table, r, 1 if unseen else (w[16] >> ROW_BITS) - q.count)
         return
     q.free = free
     q.tokens = table[MAX_TOKENS] - budget

@@ -10,6 +10,8 @@ import numpy.typing as npt
 from sim.catalog.facts import CalibrationRow
 from sim.engine import physics
 from sim.engine.deployment import PS, Deployment, StepCost
+from sim.engine.memory import sequence_blocks
+from sim.engine.release import lineage
 
 
 def coefficients_of(row: CalibrationRow | None) -> dict[str, float]:
@@ -18,9 +20,9 @@ def coefficients_of(row: CalibrationRow | None) -> dict[str, float]:
 
 
 def best_row(deployment: Deployment, calibration: tuple[CalibrationRow, ...] | None) -> CalibrationRow | None:
-    """The row that fits best: this GPU and format, this GPU, this format, any; this engine or any.
+    """The row that fits best: this GPU and format, this GPU, this format, any; this engine release, one that it grew from, or any.
 
-    A row of this engine beats one of any engine at the same rank; then the one with more points wins.
+    Of two rows of one rank that of the nearer release wins, then the one with more points.
     """
     ranks = {
         (deployment.gpu.id, deployment.weights.id): 3,
@@ -28,9 +30,9 @@ def best_row(deployment: Deployment, calibration: tuple[CalibrationRow, ...] | N
         ("*", deployment.weights.id): 1,
         ("*", "*"): 0,
     }
-    engines = (deployment.engine, "*")
-    rows = [row for row in calibration or () if row.engine in engines and (row.gpu, row.weights) in ranks]
-    return max(rows, key=lambda r: (ranks[r.gpu, r.weights], r.engine != "*", r.points), default=None)
+    near = {name: -distance for distance, name in enumerate((*lineage(deployment.engine), "*"))}
+    rows = [row for row in calibration or () if row.engine in near and (row.gpu, row.weights) in ranks]
+    return max(rows, key=lambda r: (ranks[r.gpu, r.weights], near[r.engine], r.points), default=None)
 
 
 def _ps(seconds: physics.Number) -> npt.NDArray[np.int64]:
@@ -51,6 +53,7 @@ def tabulate(deployment: Deployment, coefficients: Mapping[str, float], calibrat
         request_ps=int(_ps(coefficients["request_s"])),
         calibrated=calibrated,
         error=dict(error),
+        sequence_blocks=sequence_blocks(deployment),
     )
 
 

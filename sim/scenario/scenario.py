@@ -258,7 +258,7 @@ class Scenario:
     policy: Policy
     catalog: Catalog
     requests_per_user_band: tuple[float, float] | None = None  # demand band to report, requests per user-day
-    engine: dict[str, float] = field(default_factory=dict)  # overrides of EngineLimits for every deployment
+    engine: dict[str, float | str] = field(default_factory=dict)  # overrides of EngineLimits for every deployment; `version` of vLLM
     warnings: tuple[str, ...] = ()
     finance: Finance = field(default_factory=Finance)
     commitments: tuple[Commitment, ...] = ()

@@ -7,9 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sim.calibration.points import engine_generation, load_points
+from sim.calibration.points import load_points
 from sim.calibration.replay_points import run_of, spread
 from sim.catalog.loader import load_catalog
+from sim.engine.release import engine_release
 from sim.errors import InputError
 
 HEADER = (
@@ -87,10 +88,30 @@ def test_a_point_that_cannot_be_replayed_says_why(tmp_path: Path, changes: dict[
     assert isinstance(reason, str) and why in reason
 
 
-def test_an_engine_changes_generation_where_its_core_changed() -> None:
-    assert engine_generation("vllm", "0.7.3") == "vllm-v0"
-    assert engine_generation("vllm", "latest (2025-12, about 0.13)") == "vllm-v1"
-    assert engine_generation("nim (tensorrt-llm)", "1.0.0") == "trt-llm"
+def test_an_engine_changes_release_where_it_began_to_behave_otherwise() -> None:
+    assert engine_release("vllm", "0.7.3") == "vllm-v0"
+    assert engine_release("vllm", "0.11.2") == "vllm-v1"
+    assert engine_release("vllm", "latest (2025-12, about 0.13)") == "vllm-0.12"
+    assert engine_release("vllm", "v1 (2026-02 build)") == "vllm-0.14"
+    assert engine_release("vllm", "", "2025-10-29") == "vllm-v1"
+    assert engine_release("nim (tensorrt-llm)", "1.0.0") == "trt-llm"
+    assert engine_release("trtllm", "", "2025-10-29") == "trt-llm-1"
+
+
+def test_a_point_says_what_was_cached_and_the_limits_of_its_engine(tmp_path: Path) -> None:
+    stated = row(max_num_seqs="64", max_num_batched_tokens="1024", kv_blocks="900", cached_tokens="96")
+    (point, noted) = load_points(write(tmp_path, stated, row(notes="max_num_seqs=32 max_num_batched_tokens=4096")))
+    run = run_of(point, load_catalog())
+    assert not isinstance(run, str)
+    limits = run.deployment.limits
+    assert (limits.max_num_seqs, limits.max_num_batched_tokens, limits.kv_blocks, run.cached) == (64, 1024, 900, 96)
+    assert noted.limits == {"max_num_seqs": 32, "max_num_batched_tokens": 4096}
+
+
+def test_four_bit_integers_go_by_their_kernel_and_quality_c_is_not_fitted(tmp_path: Path) -> None:
+    marlin, plain, bad = load_points(write(tmp_path, row(weights="w4a16"), row(weights="w4a16", source="AccelMark x"), row(quality="C")))
+    assert (marlin.weights, plain.weights) == ("int4", "int4-plain")
+    assert marlin.fits and not bad.fits
 
 
 @pytest.mark.parametrize("kind", ["fixed", "lognormal", "normal"])

@@ -56,7 +56,8 @@ def _pool(rng: np.random.Generator, name: str, replicas: int) -> Pool:
     budget = max_num_seqs + int(rng.choice([0, 1, 3, 15, 16, 40, 200]))
     kv_blocks = int(rng.choice([2, 3, 4, 5, 6, 8, 12, 20, 60]))
     watermark = float(rng.choice([0.0, 0.0, 0.0, 0.0, 0.1, 0.25, 0.34, 0.5]))
-    limits = EngineLimits(max_num_seqs, budget, kv_blocks=kv_blocks, watermark=watermark)
+    ahead = bool(rng.random() < 0.4)
+    limits = EngineLimits(max_num_seqs, budget, kv_blocks=kv_blocks, watermark=watermark, async_scheduling=ahead)
     network_ps = int(rng.choice([0, 0, 7, 1000]))
     return Pool(name, _cost(rng, limits), kv_blocks, limits, replicas, network_ps)
 
@@ -73,7 +74,9 @@ def _cost(rng: np.random.Generator, limits: EngineLimits) -> StepCost:
         base, context = rng.integers(1, 10**9, tokens), rng.integers(0, 10**6, decodes)
         other = rng.integers(0, 10**6, 4).tolist()
     sequence_ps, pair_ps, prefill_context_ps, request_ps = (int(x) for x in other)
-    return StepCost(base.astype(np.int64), context.astype(np.int64), sequence_ps, pair_ps, prefill_context_ps, request_ps, False, {})
+    extra = int(rng.choice([0, 0, 0, 1, 2, 3]))
+    base, context = base.astype(np.int64), context.astype(np.int64)
+    return StepCost(base, context, sequence_ps, pair_ps, prefill_context_ps, request_ps, False, {}, extra)
 
 
 def _requests(rng: np.random.Generator, n: int, step_ps: int, kv_blocks: int) -> Requests:

@@ -30,6 +30,7 @@ class Rules:
     overtaking: bool = False
     route_ties_to: str = "lowest"  # or "highest"
     watermark_rounds: str = "down"  # or "up"
+    looks_when_idle: bool = True  # a scheduler that decides ahead does not wait for a step when none runs
     cache: CacheRules = THE_CACHE_RULES
 
 
@@ -55,6 +56,7 @@ class Sequence:
     holds: bool = False  # its system prompt, in use on the replica
     entry: Entry | None = None  # what it has left in the prefix cache
     cached_tokens: int = -1  # found at its first admission
+    seen: bool = False  # by a scheduler that decides one step ahead
 
     def __post_init__(self) -> None:
         self.target = self.input_tokens
@@ -120,7 +122,7 @@ class Replica:
     @property
     def used(self) -> int:
         held = self.cache.held_blocks() if self.cache else 0
-        return held + sum(seq.blocks for seq in self.running)
+        return held + sum(seq.blocks + self.cost.sequence_blocks for seq in self.running)
 
     @property
     def available(self) -> int:
@@ -145,11 +147,12 @@ class Replica:
     def blocks_wanted(self, seq: Sequence) -> int:
         """Blocks that must be available for an admission; a system prompt in use is there already."""
         held = self.cache is not None and self.cache.is_held(seq)
-        return self.blocks_for(seq.target) - (seq.prefix.system_blocks if held else 0)
+        return self.cost.sequence_blocks + self.blocks_for(seq.target) - (seq.prefix.system_blocks if held else 0)
 
     def can_ever_hold(self, seq: Sequence) -> bool:
         """Whether the last context of `seq` fits an empty replica."""
-        return self.blocks_for(seq.input_tokens + seq.output_tokens - 1) <= self.kv_blocks - self.watermark_blocks
+        most = self.kv_blocks - self.watermark_blocks - self.cost.sequence_blocks
+        return self.blocks_for(seq.input_tokens + seq.output_tokens - 1) <= most
 
     def arrive(self, seq: Sequence) -> None:
         self.enqueue(seq, behind_its_equals=True)
@@ -183,6 +186,18 @@ class Replica:
 
     def build(self) -> Step:
         """Decodes, then the partial sequence, then admissions."""
+        idle = self.rules.looks_when_idle and not self.running and not any(seq.seen for seq in self.waiting)
+        if not self.limits.async_scheduling or idle:
+            self.look()
+        step = self.chosen()
+        self.look()  # what has come by now is for the next step
+        return step
+
+    def look(self) -> None:
+        for seq in self.waiting:
+            seq.seen = True
+
+    def chosen(self) -> Step:
         preempted = self.preemptions
         decodes = self.take_decodes()
         budget = self.limits.max_num_batched_tokens - len(decodes)
@@ -225,6 +240,7 @@ class Replica:
         seq.computed = 0
         seq.target = seq.input_tokens + seq.generated
         seq.preemptions += 1
+        seq.seen = True
         self.preemptions += 1
         self.enqueue(seq, behind_its_equals=self.rules.preempted_go_to == "end")
 
@@ -234,6 +250,8 @@ class Replica:
         for seq in list(self.waiting):
             if len(self.running) >= self.limits.max_num_seqs or budget <= 0:
                 break
+            if not seq.seen:
+                continue
             keep_free = self.watermark_blocks if self.running else 0
             if self.blocks_wanted(seq) > self.available - keep_free:
                 if self.rules.overtaking:
@@ -243,6 +261,8 @@ class Replica:
             self.running.append(seq)
             if self.cache:
                 self.cache.reuse(seq)
+                while self.available < self.cache.cached:  # what it holds beside its tokens
+                    self.cache.evict()
             while seq.blocks < self.blocks_for(seq.target) - (seq.prefix.system_blocks if seq.holds else 0):
                 self.take_block(seq)
             c = min(seq.target - seq.computed, budget)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Discriminator, Field, Tag
 
+from sim.engine.release import engine_release, lineage
 from sim.engine.routers import DEFAULT, WITH_CACHE, RouterName
 from sim.scenario.context_budget import ContextOf
 from sim.scenario.schema.candidate import Candidates
@@ -195,9 +197,20 @@ class PolicySpec(Keys):
     )
 
 
-class EngineSpec(Keys):
-    """Scheduler limits of every replica; what is absent keeps the default of vLLM V1."""
+def _vllm_version(text: str) -> str:
+    if not re.fullmatch(r"v?\d+\.\d+([.+\w-]*)", text):
+        raise ValueError(f'"{text}" is not a version; write it as in "0.18" or "0.18.1"')
+    if "vllm-v1" not in lineage(engine_release("vllm", text.removeprefix("v"))):
+        raise ValueError(f'vLLM {text} schedules otherwise than the simulator; write "0.8" or later')
+    return text.removeprefix("v")
 
+
+class EngineSpec(Keys):
+    """Engine and scheduler limits of every replica; what is absent keeps the default of vLLM V1."""
+
+    version: Annotated[str, AfterValidator(_vllm_version)] | None = key(
+        "version of vLLM, in quotes; without it today's release", "", "0.18", default=None
+    )
     max_num_seqs: Count | None = key("sequences in one step", "sequences", default=None)
     max_num_batched_tokens: Count | None = key("tokens in one step", "tokens", default=None)
     gpu_memory_utilization: Annotated[float, Field(gt=0, le=1)] | None = key("part of GPU memory used", "0..1", default=None)

@@ -15,7 +15,7 @@ from optimize.money.amounts import per_unit_usd
 from optimize.money.utilisation import always_on_usd, capacity_mtok, usd_per_mtok
 from sim.catalog.facts import CalibrationRow, Catalog, Gpu, WeightFormat
 from sim.engine.deployment import BLOCK_TOKENS, Deployment
-from sim.engine.memory import kv_blocks, kv_memory_bytes, weight_bytes
+from sim.engine.memory import kv_blocks, kv_memory_bytes, room_tokens, weight_bytes
 from sim.engine.step_cost import best_row
 
 UNSOLD = "no on-demand offer in the catalogue"
@@ -130,7 +130,7 @@ def why_not(deployment: Deployment, context: int) -> str:
     need, left = weight_bytes(deployment.model, deployment.weights), kv_memory_bytes(deployment) * size
     if left <= 0:
         return f"weights {need / GB:.0f} GB > {max(left + need, 0) / GB:.1f} GB usable on {where}"
-    room = kv_blocks(deployment) * BLOCK_TOKENS
+    room = room_tokens(deployment)
     return f"a request of {context:,} tokens > {room:,} tokens of KV cache on {where}"
 
 

@@ -12,7 +12,7 @@ from optimize.estimate.subjects import model_of_size
 from optimize.estimate.training_memory import STATE_BYTES, WEIGHT_BYTES, Activations, States
 from sim.catalog.facts import Catalog, Gpu, Model
 from sim.engine.deployment import BLOCK_TOKENS, Deployment
-from sim.engine.memory import kv_bytes_per_token, weight_bytes
+from sim.engine.memory import kv_bytes_of, weight_bytes
 from sim.engine.physics import shape_of
 
 GB = 1e9
@@ -117,7 +117,8 @@ def serving_rules(deployment: Deployment, context: int, requests: int) -> tuple[
     model, size = deployment.model, deployment.tensor_parallel
     weights = weight_bytes(model, deployment.weights)
     blocks = math.ceil(context / BLOCK_TOKENS) * BLOCK_TOKENS
-    kv = requests * blocks * kv_bytes_per_token(model, deployment.kv_bytes_per_number)
+    per_request = kv_bytes_of(model, blocks, deployment.kv_bytes_per_number)
+    kv = requests * per_request
     memory = deployment.gpu.memory_bytes * size
     batch = float(largest_safe_batch(deployment, context))
     flops = serving_flops_per_token(shape_of(deployment), context)
@@ -137,7 +138,7 @@ def serving_rules(deployment: Deployment, context: int, requests: int) -> tuple[
             one(free_over_model(memory, weights)),
             one(batch),
             "requests",
-            f"a request takes its KV, {kv_bytes_per_token(model, deployment.kv_bytes_per_number) * blocks / GB:.2f} GB, and not a model",
+            f"a request takes its KV, {per_request / GB:.2f} GB, and not a model",
         ),
         Rule(
             "2 x N per token",

@@ -14,7 +14,7 @@ from optimize.estimate.rules import Rule, serving_rules
 from sim.catalog.facts import Catalog
 from sim.catalog.loader import load_catalog
 from sim.engine.deployment import BLOCK_TOKENS, Deployment
-from sim.engine.memory import kv_bytes_per_token, weight_bytes
+from sim.engine.memory import kv_bytes_of, kv_bytes_per_token, weight_bytes
 from sim.engine.physics import shape_of
 
 SCHEMA = "servemix.estimate.serving/1"
@@ -62,7 +62,7 @@ def serving_estimate(question: Question, catalog: Catalog) -> ServingEstimate:
     return ServingEstimate(
         question=question,
         kv_bytes_per_token=per_token,
-        kv_bytes_per_request=per_token * math.ceil(context / BLOCK_TOKENS) * BLOCK_TOKENS,
+        kv_bytes_per_request=round(kv_bytes_of(question.model, math.ceil(context / BLOCK_TOKENS) * BLOCK_TOKENS, per_number)),
         weight_bytes={row.id: weight_bytes(question.model, row) for row in question.weights},
         flops_per_token=serving_flops_per_token(shape_of(shown), context),
         fits=rows,

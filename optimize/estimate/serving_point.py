@@ -11,7 +11,7 @@ from optimize.records import Floats
 from sim.catalog.facts import CalibrationRow
 from sim.engine import physics
 from sim.engine.deployment import BLOCK_TOKENS, Deployment
-from sim.engine.memory import kv_blocks
+from sim.engine.memory import kv_blocks, sequence_blocks
 from sim.engine.step_cost import best_row, coefficients_of
 
 ROUNDS = 3  # of both fixed points; they move less than 1e-3 after two
@@ -44,7 +44,7 @@ def largest_safe_batch(deployment: Deployment, context_tokens: int) -> int:
     """Requests of `context_tokens` that the KV cache holds at full length at once, so that none is ever preempted; at most
     `max_num_seqs`; 0 when not even one fits.
     """
-    per_request = math.ceil(context_tokens / BLOCK_TOKENS)
+    per_request = math.ceil(context_tokens / BLOCK_TOKENS) + sequence_blocks(deployment)
     return min(kv_blocks(deployment) // per_request, deployment.limits.max_num_seqs)
 
 

@@ -13,8 +13,8 @@ import numpy as np
 
 from optimize.market.token_factors import class_factors
 from optimize.records import Dropped, Floats, PoolOption, RelayTerms, SloRow
-from sim.engine.deployment import BLOCK_TOKENS, Deployment
-from sim.engine.memory import kv_blocks
+from sim.engine.deployment import Deployment
+from sim.engine.memory import room_tokens
 from sim.requests import Requests
 from sim.scenario.scenario import LogTraffic, Scenario
 from sim.traffic import at_rates
@@ -90,7 +90,7 @@ class KnownLengths:
 
 def context_of(deployment: Deployment) -> int:
     """Longest request that a replica takes: the context of its model, or what its KV cache holds where that is less."""
-    return min(deployment.model.max_context, kv_blocks(deployment) * BLOCK_TOKENS)
+    return min(deployment.model.max_context, room_tokens(deployment))
 
 
 @dataclass(frozen=True)

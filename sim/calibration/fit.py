@@ -26,8 +26,7 @@ from sim.engine.deployment import CURRENT_RELEASE, Deployment
 from sim.engine.release import lineage
 
 Floats = npt.NDArray[np.float64]
-WHOLE = (CURRENT_RELEASE, "vllm-v1", "trt-llm-1")  # releases with a row for every card and format; the first is what plans assume
-SEEN = ("vllm-0.12", "vllm-v0", "vllm-0.5", "trt-llm", "sglang")  # a row for every card and format that was measured with any engine
+OTHERS = ("vllm-v1", "vllm-0.12", "vllm-v0", "vllm-0.5", "trt-llm-1", "trt-llm", "sglang")  # than what plans run: rows of measured cards
 HEADER = (
     "Coefficients of the step cost per GPU, engine generation and weight format; meanings in sim/engine/physics.py.",
     "points: measured points of this GPU and format behind the row, of any engine.",
@@ -103,14 +102,17 @@ def rows_of(
         shown = (gpu, weights) if name is None else name
         return CalibrationRow(shown[0], engine, shown[1], rounded, 0 if name else count, error, source)
 
-    measured = sorted({cell[:2] for cell in cells})
-    unknown = next(gpu for gpu in catalog.gpus if gpu not in {gpu for gpu, _ in measured})
-    for engine in (*WHOLE, *SEEN):
-        listed = [(gpu, weights) for gpu in sorted(catalog.gpus) for weights in _usable(catalog, gpu)] if engine in WHOLE else measured
-        for gpu, weights in listed:
+    unknown = next(gpu for gpu in catalog.gpus if gpu not in {cell[0] for cell in cells})
+    for gpu in sorted(catalog.gpus):
+        for weights in _usable(catalog, gpu):
+            yield row(gpu, CURRENT_RELEASE, weights)
+    for weights in sorted(catalog.weight_formats):
+        yield row(unknown, CURRENT_RELEASE, weights, ("*", "*" if weights == "bf16" else weights))
+    for engine in OTHERS:
+        vllm_1 = _family(engine) == _family(CURRENT_RELEASE)  # what a scenario may name
+        for gpu, weights in sorted({cell[:2] for cell in cells if vllm_1 or cell[2] == _family(engine)}):
             yield row(gpu, engine, weights)
-        for weights in sorted(catalog.weight_formats) if engine in WHOLE else ("bf16",):
-            yield row(unknown, engine, weights, ("*", "*" if weights == "bf16" else weights))
+        yield row(unknown, engine, "bf16", ("*", "*"))
 
 
 def table(points: Sequence[Point], errors: Floats, title: str, key: Callable[[Point], str] = lambda point: point.gpu) -> str:

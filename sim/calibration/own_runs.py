@@ -15,8 +15,7 @@ from sim.calibration.readers.read_benchmark import is_points, read_benchmark
 from sim.calibration.replay_points import Run, run_of
 from sim.catalog.check import instead
 from sim.catalog.facts import Catalog
-from sim.engine.deployment import BLOCK_TOKENS
-from sim.engine.memory import kv_blocks
+from sim.engine.memory import room_tokens
 from sim.engine.release import PARENT
 from sim.errors import InputError
 
@@ -92,7 +91,7 @@ def run_for(point: Point, one: Measurement | None, setup: Setup, catalog: Catalo
         if one.arrival_s is not None:
             order = np.argsort(one.arrival_s, kind="stable")
             run = replace(run, prompt=one.prompt[order], output=one.output[order], arrival_s=one.arrival_s[order])
-    room = kv_blocks(run.deployment) * BLOCK_TOKENS
+    room = room_tokens(run.deployment)
     if int((run.prompt + run.output).max()) > room:
         return f"a request needs more than the {room} KV tokens that remain; state --kv-blocks as the engine printed them"
     return run

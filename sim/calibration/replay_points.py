@@ -14,7 +14,7 @@ import numpy.typing as npt
 from sim.calibration.points import Point
 from sim.catalog.facts import Catalog, WeightFormat
 from sim.engine.deployment import BLOCK_TOKENS, Deployment, EngineLimits
-from sim.engine.memory import kv_blocks
+from sim.engine.memory import kv_blocks, room_tokens
 from sim.engine.release import default_limits
 
 Ints = npt.NDArray[np.int64]
@@ -206,8 +206,9 @@ def run_of(point: Point, catalog: Catalog, seed: int = 0) -> Run | str:
     blocks = kv_blocks(deployment)
     if blocks == 0:
         return f"weights do not fit {point.tensor_parallel} x {point.gpu}"
-    if int((prompt + output).max()) > blocks * BLOCK_TOKENS:
-        return f"a request needs more than the {blocks * BLOCK_TOKENS} KV tokens that remain"
+    room = room_tokens(deployment)
+    if int((prompt + output).max()) > room:
+        return f"a request needs more than the {room} KV tokens that remain"
     arrival_s: Floats | None = None
     in_flight = 0
     if point.scenario == "fixed_qps":

@@ -14,8 +14,8 @@ from sim.calibration.points import Point, load_points
 from sim.calibration.replay_points import Run, run_of
 from sim.calibration.schedule import run_schedule
 from sim.catalog.facts import Catalog
-from sim.engine.deployment import BLOCK_TOKENS, PS, StepCost
-from sim.engine.memory import kv_blocks
+from sim.engine.deployment import PS, StepCost
+from sim.engine.memory import kv_blocks, room_tokens
 from sim.engine.pool import Pool, Status
 from sim.engine.step_cost import step_cost
 from sim.fleet.clients import Turns, simulate_turns
@@ -91,7 +91,7 @@ def turns_of(run: Run, cost: StepCost) -> Turns | None:
 def replay(run: Run, cost: StepCost) -> RequestLog | None:
     """The request log of `run` on one replica; None where a request can never fit. In a closed loop answers bring the next requests."""
     count = len(run.prompt)
-    if int((run.prompt + run.output).max()) > kv_blocks(run.deployment) * BLOCK_TOKENS:
+    if int((run.prompt + run.output).max()) > room_tokens(run.deployment):
         return None
     limits = replace(run.deployment.limits, prefix_caching=run.cached > 0)
     pool = Pool(run.deployment.id, cost, kv_blocks(run.deployment), limits, 1)

@@ -43,6 +43,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
     "xlm-roberta": {"type_vocab_size": 1},
 }
 EXPERT_KEYS = ("num_local_experts", "num_experts", "n_routed_experts")
+WINDOW_PATTERNS = {"gemma2": 2, "gemma3_text": 6, "gpt_oss": 2}  # every n-th layer sees the whole context, where the file does not say
 SKIPPED_LAYERS = ("decoder_sparse_step", "moe_layer_freq")  # other than 1: some layers between have no experts
 
 
@@ -76,7 +77,7 @@ def load_model_config(path: Path, id: str | None = None) -> Model:
     """The model that a `config.json` describes, its parameters counted from the shape.
 
     `path` is the file or the folder that holds it. `id` is how scenarios name the model; without it the name in the file, else that of
-    the folder. Of a model with images the text part is read. Windowed attention is counted as full, as everywhere in the catalogue.
+    the folder. Of a model with images the text part is read. Layers with a sliding window hold no more than it (`windows`).
     Reads these `model_type`s: FAMILIES. InputError with every problem for any other file.
     """
     path = Path(path)
@@ -91,6 +92,9 @@ def load_model_config(path: Path, id: str | None = None) -> Model:
         raise InputError(keys.problems)
     family = FAMILIES[kind]
     counted = count(family, d)
+    window_layers, window_tokens = windows(keys, d.layers, context)
+    if keys.problems:
+        raise InputError(keys.problems)
     return Model(
         id=id or name_in(file, raw),
         parameters=float(counted.parameters),
@@ -107,6 +111,8 @@ def load_model_config(path: Path, id: str | None = None) -> Model:
         experts=d.experts,
         experts_per_token=d.experts_per_token,
         kv_elements_per_layer=d.kv_rank + d.rope_dim if family.latent else None,
+        window_layers=window_layers,
+        window_tokens=window_tokens,
         kind="embedding" if family.encoder else "chat",
         tied_embedding=d.tied,
     )
@@ -199,6 +205,21 @@ def mixture(keys: _Keys, experts_key: str) -> dict[str, Any]:
         "dense_layers": dense,
         "dense_intermediate": keys.whole("intermediate_size") if dense else 0,
     }
+
+
+def windows(keys: _Keys, layers: int, context: int) -> tuple[int, int]:
+    """How many layers see a sliding window only, and how many tokens it has; (0, 0) where all see the whole context.
+
+    Newer files list the kind of every layer; older ones say that every n-th sees everything, or mean all layers (Mistral 7B v0.1).
+    """
+    window, kind = keys.whole("sliding_window", 0, least=0), keys.raw["model_type"]
+    if not window or window >= context or not keys.flag("use_sliding_window", kind not in ("qwen2", "qwen2_moe", "qwen3", "qwen3_moe")):
+        return 0, 0
+    listed = keys.raw.get("layer_types")
+    if isinstance(listed, list):
+        return sum(one == "sliding_attention" for one in listed), window
+    every = keys.whole("sliding_window_pattern", WINDOW_PATTERNS.get(kind, 0), least=0)
+    return layers - (layers // every if every else 0), window
 
 
 def checks(keys: _Keys, d: Dimensions) -> None:

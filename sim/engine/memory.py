@@ -93,6 +93,11 @@ def sequence_blocks(deployment: Deployment) -> int:
     return math.ceil(fixed / (kv_bytes_per_token_and_gpu(deployment) * BLOCK_TOKENS)) if fixed else 0
 
 
+def room_tokens(deployment: Deployment) -> int:
+    """Tokens of the longest sequence that the replica can hold alone; 0 where none fits."""
+    return max(0, kv_blocks(deployment) - sequence_blocks(deployment)) * BLOCK_TOKENS
+
+
 def activation_bytes(deployment: Deployment) -> float:
     """Peak bytes of activations on one GPU in a full prefill step, and of the logits of a full batch."""
     model, limits = deployment.model, deployment.limits

@@ -16,7 +16,7 @@ from sim.errors import InputError
 HEADER = (
     "id,gpu,tp,pp,model,weights,kv_cache,engine,engine_version,scenario,requests,input_tokens_mean,output_tokens_mean,length_dist,"
     "concurrency,rate_rps,ttft_ms_p50,ttft_ms_mean,tpot_ms_p50,tpot_ms_mean,output_tokens_per_s,total_tokens_per_s,requests_per_s,"
-    "quality,source,notes"
+    "quality,source,notes,cached_tokens,max_num_seqs,max_num_batched_tokens,kv_blocks"
 )
 
 

@@ -38,7 +38,8 @@ def _rate(key: str) -> Callable[[Row], str]:
 
 def _kv_kib(row: Row) -> str:
     per_layer = row["kv_elements_per_layer"] or 2 * row["kv_heads"] * row["head_dim"]
-    return f"{2 * row['layers'] * per_layer / 1024:.4g}"
+    growing = row["layers"] - row["window_layers"] - row["state_layers"]
+    return f"{2 * growing * per_layer / 1024:.4g}"
 
 
 COLUMNS: dict[str, tuple[Column, ...]] = {

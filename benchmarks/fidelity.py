@@ -61,7 +61,7 @@ def replay_log(path: Path, catalog: Catalog) -> str:
     lines = [f"{'model':16}{'tp':>3}{'rps':>6}" + "".join(f"{name:>17}" for name in names)]
     for (model, weights, size, rate), rows in sorted(runs.items()):
         limits = EngineLimits(256, 512)  # what vLLM 0.5.5 does with a model of 131,072 tokens
-        one = Deployment(catalog.models[model], catalog.weight_formats[weights], catalog.gpus["l40s"], size, limits, engine="vllm-v0")
+        one = Deployment(catalog.models[model], catalog.weight_formats[weights], catalog.gpus["l40s"], size, limits, engine="vllm-0.5")
         prompt, output = (np.array([int(row[key]) for row in rows]) for key in ("input_tokens", "output_tokens"))
         ttft, e2e = (np.array([float(row[key]) / 1e3 for row in rows]) for key in ("ttft_ms", "e2e_ms"))
         measured = Latencies.of(ttft, e2e, output).summary()

@@ -18,7 +18,10 @@ def calibrate(
     model: Annotated[str, typer.Option("--model", help="Model of the catalogue that was served.")],
     weights: Annotated[str, typer.Option("--weights", help="Weight format of the catalogue.")] = "bf16",
     tensor_parallel: Annotated[int, typer.Option("--tensor-parallel", min=1, max=64, help="GPUs per replica.")] = 1,
-    engine: Annotated[str, typer.Option("--engine", help="vllm-v1 (what plans assume), vllm-v0, trt-llm or sglang.")] = "vllm-v1",
+    engine: Annotated[
+        str | None,
+        typer.Option("--engine", help="Release: vllm-0.14, vllm-0.12, vllm-v1, trt-llm-1 ...; default: as the CSV says."),
+    ] = None,
     concurrency: Annotated[int | None, typer.Option("--concurrency", min=1, help="Requests in flight, where a file is silent.")] = None,
     max_num_seqs: Annotated[int | None, typer.Option("--max-num-seqs", min=1, help="Of the engine; default: that of its version.")] = None,
     max_num_batched_tokens: Annotated[int | None, typer.Option("--max-num-batched-tokens", min=1, help="As above.")] = None,

@@ -17,10 +17,11 @@ from sim.calibration.own_runs import OwnRuns, Setup, own_runs
 from sim.calibration.points import METRICS
 from sim.calibration.rows_file import write_rows
 from sim.catalog.facts import CalibrationRow, Catalog, Source
+from sim.engine.release import lineage
 from sim.engine.step_cost import best_row, coefficients_of
 from sim.plural import counted
 
-BASE_ENGINE = "vllm-v1"  # what plans assume
+PLANNED = "vllm-v1"  # from this release on plans simulate the engine's scheduler
 HEADER = (
     "The step cost of one deployment, fitted by `servemix calibrate` to the runs named below. A scenario uses it with `calibration: FILE`",
     "in place of the catalogue's row of this GPU, engine and weight format. Coefficients: sim/engine/physics.py; errors: each run",
@@ -92,11 +93,11 @@ def calibrate(files: Sequence[Path], setup: Setup, catalog: Catalog, date: str |
     source = Source(title, date, f"{counted(len(runs.points), 'run')} of {', '.join(names[:8])}{' and others' if len(names) > 8 else ''}")
     coefficients = {name: float(f"{value:.5g}") for name, value in fit.coefficients.items()}
     row = CalibrationRow(
-        setup.gpu, setup.engine, deployment.weights.id, coefficients, len(runs.points), _row_error(runs, fit, before), source
+        setup.gpu, deployment.engine, deployment.weights.id, coefficients, len(runs.points), _row_error(runs, fit, before), source
     )
     words = missing(runs.points, runs.runs, found)
-    if setup.engine != BASE_ENGINE:
-        words.append(f"plans run {BASE_ENGINE}: a row of {setup.engine} serves `validate`, and no scenario yet")
+    if PLANNED not in lineage(deployment.engine):
+        words.append(f"plans run vLLM from 0.8 on: a row of {deployment.engine} serves `validate`, and no scenario yet")
     return Calibrated(row, tuple(found), _errors(runs, fit), runs.skipped, tuple(words), tuple(proposals(fit)))
 
 

@@ -15,6 +15,7 @@ from sim.calibration.readers.read_benchmark import is_points, read_benchmark
 from sim.calibration.replay_points import Run, run_of
 from sim.catalog.check import instead
 from sim.catalog.facts import Catalog
+from sim.engine.deployment import CURRENT_RELEASE
 from sim.engine.memory import room_tokens
 from sim.engine.release import PARENT
 from sim.errors import InputError
@@ -22,13 +23,15 @@ from sim.errors import InputError
 
 @dataclass(frozen=True)
 class Setup:
-    """What the runs were made on. Limits that are None keep the defaults of the engine."""
+    """What the runs were made on. Limits that are None keep the defaults of the engine; without an engine it is that of the first point
+    of a CSV, else what plans run.
+    """
 
     gpu: str
     model: str
     weights: str = "bf16"
     tensor_parallel: int = 1
-    engine: str = "vllm-v1"
+    engine: str | None = None
     max_num_seqs: int | None = None
     max_num_batched_tokens: int | None = None
     kv_blocks: int | None = None
@@ -44,7 +47,7 @@ def check_setup(setup: Setup, catalog: Catalog) -> None:
             ("weights", setup.weights, catalog.weight_formats),
             ("engine", setup.engine, PARENT),
         )
-        if value not in known
+        if value is not None and value not in known
     ]
     if not problems and not catalog.gpus[setup.gpu].flops.get(catalog.weight_formats[setup.weights].needs):
         problems.append(f"calibrate: --weights: {setup.weights} does not run on {setup.gpu}")
@@ -62,7 +65,7 @@ def point_of(one: Measurement, setup: Setup) -> Point:
     scenario = ("offline" if burst else "fixed_concurrency") if closed else "fixed_qps"
     return Point(
         id=one.name, gpu=setup.gpu, tensor_parallel=setup.tensor_parallel, pipeline_parallel=1, model=setup.model, weights=setup.weights,
-        kv_bytes_per_number=2, engine=setup.engine, engine_version="", scenario=scenario, requests=one.requests,
+        kv_bytes_per_number=2, engine=setup.engine or CURRENT_RELEASE, engine_version="", scenario=scenario, requests=one.requests,
         input_tokens=one.input_tokens, output_tokens=one.output_tokens, distribution="constant" if one.steady else "",
         in_flight=one.in_flight, rate_rps=rate, measured=one.measured, statistic=one.statistic, quality="A", source=one.name, notes="",
     )  # fmt: skip
@@ -131,6 +134,9 @@ def own_runs(files: Sequence[Path], setup: Setup, catalog: Catalog, in_flight: i
             problems += error.problems
     if problems:
         raise InputError(problems)
+    stated = next((point.engine for point, one in found if one is None), CURRENT_RELEASE)
+    setup = replace(setup, engine=setup.engine or stated)
+    found = [(point if one is None else replace(point, engine=str(setup.engine)), one) for point, one in found]
     points, runs, skipped = [], [], []
     for point, one in found:
         run = _stranger(point, setup) or run_for(point, one, setup, catalog)

@@ -49,9 +49,11 @@ def prefill_s(gpu: str, weights: str, size: int, model: str) -> float:
     return float(cost.base_ps[2048]) / 1e12
 
 
-def test_int4_beats_bf16_at_batch_1_and_not_at_100_on_a100() -> None:
-    assert seconds("a100-80", "int4", 1) < 0.75 * seconds("a100-80", "bf16", 1)
-    assert seconds("a100-80", "int4", 100) > seconds("a100-80", "bf16", 100)
+def test_plain_int4_beats_bf16_at_batch_1_and_not_at_100_on_a100() -> None:
+    """AccelMark asks vLLM for the kernels of GPTQ: 1,761 output tokens/s against 2,661 at 100 in flight. Marlin is faster than they are."""
+    assert seconds("a100-80", "int4-plain", 1) < 0.75 * seconds("a100-80", "bf16", 1)
+    assert seconds("a100-80", "int4-plain", 100) > seconds("a100-80", "bf16", 100)
+    assert seconds("a100-80", "int4", 100) < seconds("a100-80", "int4-plain", 100)
 
 
 def test_fp8_helps_l40s_at_any_batch() -> None:

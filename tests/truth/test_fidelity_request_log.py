@@ -36,7 +36,7 @@ def logged() -> dict[Key, list[dict[str, str]]]:
 
 def deployment(model: str, size: int, limits: EngineLimits = LIMITS) -> Deployment:
     catalog = load_catalog()
-    return Deployment(catalog.models[model], catalog.weight_formats["bf16"], catalog.gpus["l40s"], size, limits, engine="vllm-v0")
+    return Deployment(catalog.models[model], catalog.weight_formats["bf16"], catalog.gpus["l40s"], size, limits, engine="vllm-0.5")
 
 
 def columns(key: Key) -> tuple[np.ndarray, np.ndarray, Latencies]:

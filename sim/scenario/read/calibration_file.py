@@ -10,6 +10,7 @@ from typing import Any
 from sim.catalog.check import record_of
 from sim.catalog.facts import CalibrationRow, Catalog
 from sim.engine.physics import COEFFICIENTS
+from sim.engine.release import lineage
 from sim.errors import InputError
 from sim.scenario.read.document import Path, Problems, nearest, shown
 from sim.scenario.read.yaml_text import read_document
@@ -18,14 +19,15 @@ KIND = "calibration"
 
 
 def with_calibration(catalog: Catalog, path: FilePath) -> Catalog:
-    """`catalog` with the rows of `path` in place of its own of the same GPU, engine and weight format.
+    """`catalog` with the rows of `path` in place of its own of the same GPU and weight format, and of the same engine release or one that
+    grew from it.
 
     Raises InputError with every problem of the file: rows that are no rows, names that the catalogue does not have, coefficients that
     are unknown or not above 0.
     """
     rows = read_calibration(path, catalog)
     own = {(row.gpu, row.engine, row.weights) for row in rows}
-    kept = tuple(row for row in catalog.calibration if (row.gpu, row.engine, row.weights) not in own)
+    kept = tuple(row for row in catalog.calibration if not any((row.gpu, engine, row.weights) in own for engine in lineage(row.engine)))
     return replace(catalog, calibration=(*rows, *kept))
 
 

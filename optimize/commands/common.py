@@ -108,7 +108,7 @@ def command(example: str, name: str | None = None, on: typer.Typer = app) -> Cal
         given = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in own.parameters.values()]
         run.__signature__ = own.replace(parameters=[*given, *more])  # type: ignore[attr-defined]
         run.__annotations__ = {each.name: each.annotation for each in (*given, *more)}
-        on.command(name, epilog=epilog(example))(run)
+        on.command(name or function.__name__, epilog=epilog(example))(run)
         return run
 
     return register

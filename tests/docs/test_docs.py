@@ -12,10 +12,13 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.outputs import EXCERPT, excerpt
 from cli import app
+from tests.test_rooms import ORDER
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "benchmarks/README.md", *(ROOT / "docs").rglob("*.md")])
+FRONT = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "benchmarks/README.md")
+PAGES = sorted([*(ROOT / name for name in FRONT), *(ROOT / "docs").rglob("*.md")])
 CONSOLE_PAGES = [page for page in PAGES if "```console" in page.read_text(encoding="utf-8")]
 SETS_UP = re.compile(r"\$ (make|python3? -m venv|\. \S+activate|pip|servemix)\b|.*million_dau")  # not run here: slow, or they install
 
@@ -115,9 +118,23 @@ def test_relative_links_resolve(page: Path) -> None:
 
 
 def test_the_index_links_every_page() -> None:
-    index = ROOT / "docs/index.md"
+    index, decisions = ROOT / "docs/index.md", ROOT / "docs/explanation/decisions"
     linked = {(index.parent / target).resolve() for target in re.findall(r"\]\(([^)#\s]+)", index.read_text(encoding="utf-8"))}
-    assert [title(page) for page in (ROOT / "docs").rglob("*.md") if page != index and page not in linked] == []
+    pages = [page for page in (ROOT / "docs").rglob("*.md") if page != index and page.parent != decisions]
+    assert [title(page) for page in pages if page not in linked] == []
+    overview = (decisions / "README.md").read_text(encoding="utf-8")
+    assert [page.name for page in decisions.glob("[0-9]*.md") if f"({page.name})" not in overview] == []
+
+
+def test_the_map_of_the_rooms_names_every_room() -> None:
+    drawn = (ROOT / "docs/explanation/architecture.svg").read_text(encoding="utf-8")
+    names = {room.split(".")[1] for room in ORDER if room.startswith(("sim.", "optimize."))}
+    assert [name for name in sorted(names) if not re.search(rf"\b{name}\b", drawn)] == []
+
+
+@pytest.mark.parametrize("block", list(EXCERPT.finditer((ROOT / "README.md").read_text(encoding="utf-8"))), ids=lambda block: block[2])
+def test_an_excerpt_is_what_its_page_shows(block: re.Match[str]) -> None:
+    assert block[3] == excerpt((ROOT / block[2]).read_text(encoding="utf-8")), "run: python -m benchmarks.outputs none"
 
 
 def test_the_readme_names_every_command() -> None:

@@ -47,7 +47,7 @@ def read_table(name: str, folder: FilePath) -> RoutingTable:
     data = document.data
     if data.get(VERSION_KEY) != VERSION:
         problems.add(
-            (), f"is no routing table: `{VERSION_KEY}: {VERSION}` is missing; start from a copy of sim/scenario/routing_table.yaml"
+            (), f"is no routing table: `{VERSION_KEY}: {VERSION}` is missing; start from a copy of sim/scenario/routing/routing_table.yaml"
         )
         raise InputError(problems.lines())
     for key in data:

@@ -113,10 +113,3 @@ def knee(whole: Floats, half: Floats) -> int:
     """
     worth = np.flatnonzero(whole >= (1 + KNEE_GAIN) * half)
     return int(worth.max(initial=0))
-
-
-def knee_batch(deployment: Deployment, calibration: tuple[CalibrationRow, ...] | None, load: Load, largest: int) -> float:
-    """The batch of the knee, looked for up to `largest`."""
-    batches = ladder(largest)
-    found = rates(deployment, calibration, load, np.concatenate([batches, batches / 2])).tokens_per_s
-    return float(batches[knee(found[: len(batches)], found[len(batches) :])])

@@ -12,7 +12,7 @@ import numpy as np
 from optimize.finance.resolve_program import RelayPrices
 from optimize.market.relay_bills import metered_prices
 from optimize.money.announced import at_announced, list_priced
-from optimize.money.charges import cached_tokens, charges, repriced
+from optimize.money.charges import cached_tokens
 from optimize.money.contracts import paid_request_usd
 from optimize.money.price_book import month_after, start_of
 from optimize.money.price_claims import prices
@@ -21,7 +21,6 @@ from optimize.money.units import to_usd
 from optimize.records import Floats, RelayTerms
 from optimize.result import Plan
 from sim.catalog.facts import Relay
-from sim.scenario.scenario import Scenario
 
 DAY = timedelta(days=1)
 
@@ -213,29 +212,6 @@ def used_relays(plan: Plan) -> set[int]:
     """Relays that a plan calls, or whose units it pays."""
     units = plan.solution.relay_units
     return {a for a, flow in enumerate(plan.solution.relay_flow) if flow.any() or (units is not None and units[a] > 0)}
-
-
-def at_prices_of(plan: Plan, scenario: Scenario) -> Plan:
-    """`plan` with hosts and routing as they are and every price, and the exchange rate, as in `scenario`.
-
-    The program is not solved again: another plan may be cheaper at these prices. Lines keep their order, so that both can be compared.
-    """
-    found = charges(plan.program, plan.solution, plan.lines)
-    again = repriced(found, scenario.offers, scenario.relays)
-    lines = tuple(
-        replace(line, per_month_usd=sum(charge.usd for charge in again if charge.line == line.name)) if line.kind != "fixed" else line
-        for line in plan.lines
-    )
-    offers = {offer.id: offer for offer in scenario.offers}
-    pools = tuple(
-        replace(terms, option=replace(terms.option, offer=offers.get(terms.option.offer.id, terms.option.offer)))
-        for terms in plan.program.pools
-    )
-    sellers = {relay.id: relay for relay in scenario.relays}
-    relays = tuple(sold_at(plan, terms, sellers.get(terms.relay.id, terms.relay)) for terms in plan.program.relays)
-    rate = scenario.catalog.fx_usd.get(scenario.budget.currency, 1.0)
-    program = replace(plan.program, pools=pools, relays=relays)
-    return replace(plan, scenario=scenario, program=program, lines=lines, usd_per_unit=rate)
 
 
 def sold_at(plan: Plan, terms: RelayTerms, relay: Relay) -> RelayTerms:

@@ -40,15 +40,6 @@ def straight_line_usd(price_usd: float, residual_usd: float, months: int) -> flo
     return (price_usd - residual_usd) / months
 
 
-def book_value_usd(price_usd: float, residual_usd: float, months: int, age_months: float) -> float:
-    """What stands in the books after `age_months`; never below the residual.
-
-    >>> book_value_usd(36000.0, 0.0, 36, 12), book_value_usd(36000.0, 6000.0, 36, 99)
-    (24000.0, 6000.0)
-    """
-    return max(residual_usd, price_usd - straight_line_usd(price_usd, residual_usd, months) * age_months)
-
-
 def residual_share(at_36_months: float, months: float) -> float:
     """Part of the purchase price that is left after `months`, by constant percentage decline through the share known at 36 months.
 

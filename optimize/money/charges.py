@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,7 +12,6 @@ from optimize.money.metering import token_price
 from optimize.money.off_peak import off_peak_shares
 from optimize.money.units import HOUR_S, HOURS_PER_MONTH, MTOK
 from optimize.records import CostLine, Floats, ProgramInput, ProgramSolution, RelayTerms
-from sim.catalog.facts import Offer, Relay
 from sim.exact import dot
 
 OTHER = "other terms"  # what a line holds beyond quantity x price
@@ -156,24 +155,3 @@ def rounded(charge: Charge) -> Charge:
     """
     quantity, usd = (float(f"{value:.{DIGITS}g}") for value in (charge.quantity, charge.usd_per_unit))
     return replace(charge, quantity=quantity, usd_per_unit=usd)
-
-
-def repriced(found: Sequence[Charge], offers: Iterable[Offer], relays: Iterable[Relay]) -> tuple[Charge, ...]:
-    """The same quantities at the prices of `offers` and `relays`: the bill of a fixed fleet under another price book.
-
-    The hours in which a relay is cheaper, and by how much, stay as they were.
-    """
-    hours = {offer.id: offer.usd_per_hour for offer in offers}
-    sellers = {relay.id: relay for relay in relays}
-    answer = []
-    for charge in found:
-        usd = charge.usd_per_unit
-        seller = sellers.get(charge.source)
-        if charge.item == HOST_HOUR:
-            usd = hours.get(charge.source, usd)
-        elif charge.item == UNIT_HOUR and seller is not None and seller.unit_usd_per_hour is not None:
-            usd = seller.unit_usd_per_hour
-        elif charge.item.endswith(" tokens") and seller is not None:
-            usd = token_price(seller, kind_of(charge.item)) * charge.factor
-        answer.append(replace(charge, usd_per_unit=usd))
-    return tuple(answer)

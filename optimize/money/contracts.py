@@ -75,15 +75,6 @@ def hosts_usd(billed: Ints | Floats, weight_h: Floats, usd_per_hour: float) -> f
     return float(dot(np.asarray(billed, dtype=np.float64), weight_h)) * usd_per_hour
 
 
-def spot_hour_usd(usd_per_hour: float, availability: float, fallback_usd_per_hour: float) -> float:
-    """Mean price of an hour that must be served: spot while there is some, the fallback offer else.
-
-    >>> spot_hour_usd(1.0, 0.9, 3.0)
-    1.2
-    """
-    return round(availability * usd_per_hour + (1 - availability) * fallback_usd_per_hour, 12)
-
-
 def reservation_usd(hosts: float, usd_per_hour: float, term_months: int, used_months: float) -> tuple[float, float]:
     """(paid so far, still owed) of a reservation of `hosts` for `term_months`, after `used_months`: it is owed whether used or not.
 
@@ -93,12 +84,3 @@ def reservation_usd(hosts: float, usd_per_hour: float, term_months: int, used_mo
     month = hosts * usd_per_hour * 730.0
     used = min(max(used_months, 0.0), term_months)
     return month * used, month * (term_months - used)
-
-
-def reserve_instead_share(on_demand_usd_per_hour: float, reserved_usd_per_hour: float) -> float:
-    """The share of hours of a month above which a reserved host is cheaper than one on demand; above 1 it never is.
-
-    >>> reserve_instead_share(2.0, 1.2)
-    0.6
-    """
-    return reserved_usd_per_hour / on_demand_usd_per_hour if on_demand_usd_per_hour > 0 else float("inf")

@@ -27,17 +27,6 @@ def to_usd(amount: float, usd_per_unit: float) -> float:
     return amount * usd_per_unit
 
 
-def credit_usd(credit: float, units_per_credit: float, usd_per_unit: float) -> float:
-    """What `credit` of a prepaid balance costs in USD: credits x currency units paid for one x USD per unit.
-
-    A relay that bills in dollars of credit and sells a dollar of credit for one yuan charges 1 x 0.1503 USD for it.
-
-    >>> round(credit_usd(100.0, 1.0, 1 / 6.653), 2)
-    15.03
-    """
-    return credit * units_per_credit * usd_per_unit
-
-
 def credit_discount(units_per_credit: float, usd_per_unit: float) -> float:
     """The part of a dollar price that a credit rate saves, 0..1; it is a claim on the rate, not on the price.
 

@@ -7,15 +7,6 @@ import math
 from optimize.money.units import HOUR_S, HOURS_PER_MONTH, MTOK
 
 
-def billed_share_usd(usd_per_hour: float, billed_share: float, hours: float = HOURS_PER_MONTH) -> float:
-    """Meaning 1, billed share (scale to zero): only this share of the hours is paid for.
-
-    >>> billed_share_usd(1.5, 0.3)
-    328.5
-    """
-    return usd_per_hour * hours * billed_share
-
-
 def always_on_usd(usd_per_hour: float, replicas: int = 1, hours: float = HOURS_PER_MONTH) -> float:
     """All hours are paid; how well they are used (meaning 2) changes the cost of a token, never the bill.
 
@@ -34,15 +25,6 @@ def capacity_mtok(tokens_per_s: float, load_share: float = 1.0, hours: float = H
     return tokens_per_s * HOUR_S * hours * load_share / MTOK
 
 
-def replicas_for(volume_mtok: float, usable_mtok: float) -> int:
-    """Whole replicas for a volume, of which each carries `usable_mtok` (its capacity x load share); at least one for any volume.
-
-    >>> replicas_for(100.0, 126.1), replicas_for(126.2, 126.1), replicas_for(0.0, 126.1)
-    (1, 2, 0)
-    """
-    return math.ceil(volume_mtok / usable_mtok - 1e-12)
-
-
 def usd_per_mtok(usd_per_month: float, volume_mtok: float) -> float:
     """Cost of a million tokens on reservation-based cost: what is paid, idle included, over what is served.
 
@@ -59,21 +41,3 @@ def break_even_mtok(usd_per_month: float, api_usd_per_mtok: float) -> float:
     (106.7, 8111.1)
     """
     return usd_per_month / api_usd_per_mtok if api_usd_per_mtok > 0 else math.inf
-
-
-def break_even_load(usd_per_month: float, api_usd_per_mtok: float, full_mtok: float) -> float:
-    """Share of its capacity (meaning 2) that a replica must work for its tokens to cost what the API asks; above 1: never.
-
-    >>> round(break_even_load(2.29 * 730, 0.155, capacity_mtok(4104.0)), 3)
-    1.0
-    """
-    return break_even_mtok(usd_per_month, api_usd_per_mtok) / full_mtok
-
-
-def with_overhead_usd(usd: float, overhead_share: float) -> float:
-    """A bill with an overhead share on top, as some calculators add.
-
-    >>> round(with_overhead_usd(1.19 * 729.6, 0.15), 2)
-    998.46
-    """
-    return usd * (1 + overhead_share)

@@ -16,8 +16,6 @@ import pulp
 
 from optimize.program.rows.model import Model
 
-INTEGRALITY = 1e-6
-
 
 @dataclass(frozen=True)
 class Outcome:

@@ -72,10 +72,6 @@ class Ledger:
         if input_tokens + output_tokens > reserved:
             self.stretch *= (input_tokens + output_tokens) / reserved
 
-    def most_usd(self, most_input: int, most_output: int) -> float:
-        """Dollars that `take` reserves now."""
-        return self._most_usd(most_input, most_output)
-
     async def reserve(self, most_input: int, most_output: int) -> tuple[int, float]:
         """Tokens and dollars reserved for one call; waits while calls in flight may still give some back. Raises CapReached."""
         async with self._settled:

@@ -9,16 +9,14 @@ import numpy as np
 import pytest
 
 from optimize.explain.hit_flip import at_full_price
-from optimize.finance.announced_prices import at_prices_of
 from optimize.market.relay_bills import Kept, class_bill, price_notes
 from optimize.market.relay_terms import relay_terms
 from optimize.money import charges as charges_module
 from optimize.money import contracts, metering
 from optimize.money import off_peak as hours
 from optimize.money.bill import cost_lines, plan_cost_usd
-from optimize.money.charges import OTHER, Charge, charges, repriced, rounded
+from optimize.money.charges import OTHER, Charge, charges, rounded
 from optimize.money.metering import KINDS, Metered, metered_usd, plain_meter, sold_in_batches, tiered
-from optimize.money.token_prices import LongContext, TokenCount, TokenPrices, token_usd
 from optimize.program.solve import solve
 from optimize.records import ProgramInput, ProgramSolution, RelayTerms
 from sim.catalog import price_terms
@@ -30,6 +28,8 @@ from sim.scenario.scenario import Classifier, ConstantTraffic, RequestClass, Sce
 from sim.traffic import demand as demand_of
 from tests.optimize.program.problems import offer, pool, problem, relay
 from tests.optimize.report import plan_fixture
+from tests.optimize.repriced_plan import at_prices_of, repriced
+from tests.optimize.token_oracle import LongContext, TokenCount, TokenPrices, token_usd
 from tests.traffic.scenarios import request_class, scenario
 
 CATALOG = load_catalog()

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 from optimize.money.bill import cost_lines, plan_cost_usd
-from optimize.money.charges import OTHER, charges, repriced
+from optimize.money.charges import OTHER, charges
 from optimize.money.token_prices import relay_request_usd
 from optimize.program.solve import solve
 from optimize.records import CostLine, ProgramInput, ProgramSolution
 from tests.optimize.program.problems import offer, pool, problem, relay
+from tests.optimize.repriced_plan import repriced
 
 
 @pytest.fixture(scope="module")

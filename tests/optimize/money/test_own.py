@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from optimize.money import capital, contracts, extras, power, token_prices, units
+from optimize.money import capital, contracts, extras, power
 from optimize.money.assumptions import finance_facts
 from optimize.money.ownership import OPEN_WORDS, OwnHost, allowance_usd, owned_month, values_of, verdict
-from sim.errors import InputError
 from sim.scenario.scenario import Finance
 
 NODE = OwnHost(8, 27_500.0, 700.0)
@@ -80,30 +79,9 @@ def test_egress_is_exact_at_the_edges_of_its_tiers(gigabytes: float, usd: float)
     assert extras.egress_usd(gigabytes, finance_facts().egress["aws"]) == pytest.approx(usd)
 
 
-def test_tiers_are_per_request_and_a_month_of_totals_would_double_the_bill() -> None:
-    prices = token_prices.TokenPrices(3.0, 15.0, long_context=(token_prices.LongContext(200_000, 6.0, 22.5),))
-    one = token_prices.token_usd(prices, token_prices.TokenCount(100_000, 1_000))
-    month = token_prices.token_usd(prices, token_prices.TokenCount(100_000 * 1000, 1_000 * 1000))
-    assert one * 1000 == pytest.approx(315.0) and month == pytest.approx(622.5)
-
-
-def test_time_of_day_and_batch_multiply() -> None:
-    night = token_prices.TokenPrices(1.0, 2.0, batch_factor=0.5, hour_factors=(0.5, *[1.0] * 23))
-    count = token_prices.TokenCount(1e6, 1e6)
-    assert [token_prices.token_usd(night, count, batch=b, hour=h) for b, h in ((False, 1), (False, 0), (True, 0), (True, None))] == [
-        3,
-        1.5,
-        0.75,
-        1.5,
-    ]
-    with pytest.raises(InputError, match="no batch service"):
-        token_prices.token_usd(token_prices.TokenPrices(1.0, 2.0), count, batch=True)
-
-
 def test_a_reservation_is_owed_whether_used_or_not() -> None:
     paid, owed = contracts.reservation_usd(3, 2.0, 36, 40)
     assert (paid, owed) == (3 * 2.0 * 730 * 36, 0.0)
-    assert contracts.reserve_instead_share(2.0, 3.0) > 1 and math.isinf(contracts.reserve_instead_share(0.0, 1.0))
 
 
 def test_free_credits_never_pay_more_than_they_hold() -> None:
@@ -113,7 +91,3 @@ def test_free_credits_never_pay_more_than_they_hold() -> None:
 def test_energy_of_an_answer_holds_idle_hours() -> None:
     assert power.joule_per_answer(500.0, 1.0, 730.0, 1000.0) == pytest.approx(500.0 * 730 * 3600 / 1000)
     assert power.joule_per_answer(500.0, 1.0, 730.0, 0.0) == math.inf
-
-
-def test_credit_that_is_sold_one_to_one_costs_what_the_rate_says() -> None:
-    assert units.credit_usd(1000.0, 7.3, 1 / 6.653) > 1000.0 > units.credit_usd(1000.0, 1.0, 1 / 6.653)

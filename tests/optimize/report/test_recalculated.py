@@ -13,7 +13,6 @@ from typing import Any
 import openpyxl
 import pytest
 
-from optimize.finance.announced_prices import at_prices_of
 from optimize.finance.horizon import horizon
 from optimize.money import cost_lines
 from optimize.money.charges import OTHER, charges
@@ -23,6 +22,7 @@ from optimize.tables.bill_lines import bill_of
 from optimize.tables.plan_json import plan_json
 from sim.scenario.scenario import Finance
 from tests.optimize.report import plan_fixture
+from tests.optimize.repriced_plan import at_prices_of
 
 CHANGED = {"price_neo_h100x2_host_hour": 5.555, "price_lab_thinker_output_tokens": 6.1, "usd_per_unit": 1.2}
 FILLED = {"cost_of_capital": 0.1, "maintenance_share": 0.05, "staff_usd_per_month": 3000.0, "gpu_price_drift_per_year": 0.2}

@@ -11,6 +11,7 @@ ROOT = Path(__file__).resolve().parents[1]
 CALLED_FROM_OUTSIDE = {
     "hourly_changes": "fleets by script: docs/explanation/fleet-life.md",
     "drawn_losses": "fleets by script: docs/explanation/fleet-life.md",
+    "actualSolve": "called by PuLP",
     "session_turns": "conversations of closed clients by script",
     "replay_poisson": "replays by script",
     "complete": "the public API of scripts: servemix/results.py",

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from optimize.money.units import to_currency
 from optimize.result import Plan
 from sim.plural import counted
 from sim.scenario.scenario import Scenario
@@ -32,7 +33,7 @@ def replications(scenario: Scenario, first: Plan, count: int, find: Callable[[Sc
 
 def replication(plan: Plan) -> Replication:
     """The line of one plan."""
-    return Replication(plan.scenario.seed, plan.status, round(plan.solution.cost_usd / plan.usd_per_unit, 2))
+    return Replication(plan.scenario.seed, plan.status, round(to_currency(plan.solution.cost_usd, plan.usd_per_unit), 2))
 
 
 def spread(found: list[Replication]) -> dict[str, Any]:

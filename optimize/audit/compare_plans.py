@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from optimize.audit.bill_bridge import BillModel, Step, Target, bridge
+from optimize.money.units import to_currency, to_usd
 from optimize.simulate.saved_plan import read_plan
+from sim.catalog.loader import load_catalog
 from sim.errors import InputError
 
 Json = dict[str, Any]
@@ -15,14 +18,37 @@ MTOK = 1e6
 
 
 @dataclass(frozen=True)
+class LineGap:
+    """A line of the plan or of the invoice, in the currency of both: planned + days + quantity + price = invoiced, where they are known.
+
+    planned   for 730 hours; None: the plan has no such line
+    days      what the hours of the invoice's period change
+    quantity  more or fewer units at planned prices;  price  the price of a unit; both None where the invoice states no units
+    state     "matched", "cost alone", "not invoiced", "not in the plan", "ambiguous", "tax" or "credits"
+    """
+
+    name: str
+    planned: float | None
+    days: float
+    quantity: float | None
+    price: float | None
+    invoiced: float
+    state: str
+
+
+@dataclass(frozen=True)
 class Comparison:
-    """`bills` in the order given, `rows` (name, value per bill), and the bridge from the first to each other one."""
+    """`bills` in the order given, `rows` (name, value per bill), and the bridge from the first to each other one.
+
+    `lines` against an invoice: line by line, where the difference is
+    """
 
     currency: str
     bills: tuple[BillModel, ...]
     rows: tuple[tuple[str, tuple[float | str | None, ...]], ...]
     bridges: tuple[tuple[Step, ...], ...]
     notes: tuple[str, ...]
+    lines: tuple[LineGap, ...] = ()
 
     def as_json(self) -> Json:
         return {
@@ -40,6 +66,7 @@ class Comparison:
                 }
                 for bill, steps in zip(self.bills[1:], self.bridges, strict=True)
             ],
+            "lines": [vars(gap) for gap in self.lines],
             "notes": list(self.notes),
         }
 
@@ -52,19 +79,54 @@ def plan_file(path: Path) -> Path:
 
 
 def compare_plans(paths: list[Path]) -> Comparison:
-    """Two plans or more, side by side; the bridge goes from the first to each other one. InputError unless all have one currency."""
+    """Two plans or more, side by side; the bridge goes from the first to each other one, in the currency of the first."""
     if len(paths) < 2:
         raise InputError("compare: needs two plans or more, or one plan and --actual FILE; name plan.json files or results folders")
     plans = [whole_plan(path) for path in paths]
-    currency = same_currency([(str(path), plan["cost"]["currency"]) for path, plan in zip(paths, plans, strict=True)])
-    bills = tuple(bill_of_plan(plan, name, path) for plan, name, path in zip(plans, names_of(paths, plans), paths, strict=True))
+    named = [(str(path), plan["cost"]["currency"]) for path, plan in zip(paths, plans, strict=True)]
+    currency, rates = named[0][1], rates_of(plans)
+    unknown = [f"{name} is in {other}" for name, other in named if other != currency and not (rates.get(other) and rates.get(currency))]
+    if unknown:
+        raise InputError(f"compare: {named[0][0]} is in {currency}, but {'; '.join(unknown)}: make them with the same budget.currency")
+    factors = [1.0 if other == currency else to_currency(to_usd(1.0, rates[other]), rates[currency]) for _, other in named]
+    made = zip(plans, names_of(paths, plans), paths, factors, strict=True)
+    bills = tuple(in_currency(bill_of_plan(plan, name, path), factor) for plan, name, path, factor in made)
     notes = [
         f"{bill.name}: made before charges were saved; prices are means of each line"
         for bill, p in zip(bills, plans, strict=True)
         if "charges" not in p
     ]
+    notes += [
+        f"{bill.name}: is in {other}; one {other} counts as {factor:.6g} {currency}"
+        for bill, (_, other), factor in zip(bills, named, factors, strict=True)
+        if other != currency
+    ]
     notes += [f"{bill.name}: {words}" for bill, p in zip(bills, plans, strict=True) for words in lapsed_contracts(p)]
-    return Comparison(currency, bills, side_by_side(plans, bills), tuple(bridge(bills[0], bill) for bill in bills[1:]), tuple(notes))
+    rows = side_by_side(plans, bills, factors)
+    return Comparison(currency, bills, rows, tuple(bridge(bills[0], bill) for bill in bills[1:]), tuple(notes))
+
+
+def rates_of(plans: list[Json]) -> dict[str, float]:
+    """USD per unit of each currency: the catalogue's, and those that plans were made with."""
+    rates = {**load_catalog().fx_usd, "USD": 1.0}
+    for plan in plans:
+        rate = plan.get("finance", {}).get("usd_per_unit")
+        if rate:
+            rates[plan["cost"]["currency"]] = float(rate)
+    return rates
+
+
+def in_currency(bill: BillModel, factor: float) -> BillModel:
+    """The bill in a currency of which one unit of its own buys `factor`."""
+    if factor == 1.0:
+        return bill
+    targets = {
+        name: replace(target, prices={item: price * factor for item, price in target.prices.items()})
+        for name, target in bill.targets.items()
+    }
+    total = round(bill.total * factor, 2)
+    model = BillModel(bill.name, bill.requests, targets, 0.0, total)
+    return replace(model, other=total - model.modelled())
 
 
 def lapsed_contracts(plan: Json) -> list[str]:
@@ -78,7 +140,7 @@ def whole_plan(path: Path) -> Json:
     """The plan that `path` means, with every part that a comparison reads; InputError that names the part where one is missing."""
     plan = read_plan(plan_file(path))
     try:
-        side_by_side([plan], (bill_of_plan(plan, "", path),))
+        side_by_side([plan], (bill_of_plan(plan, "", path),), (1.0,))
         [plan["cost"]["currency"], *((each["relay"], each["model"]) for each in plan["relays"]), *(each["offer"] for each in plan["fleet"])]
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         if isinstance(error, InputError):
@@ -90,15 +152,6 @@ def whole_plan(path: Path) -> Json:
 def not_whole(path: Path, error: Exception) -> InputError:
     """What to do about a file that calls itself a plan and lacks what a plan has."""
     return InputError(f"{plan_file(path)}: is not a whole plan ({error!r}); make it again with `optimize --out DIR`")
-
-
-def same_currency(given: list[tuple[str, str]]) -> str:
-    """The one currency of all; InputError that names those that differ."""
-    first = given[0][1]
-    odd = [f"{name} is in {currency}" for name, currency in given if currency != first]
-    if odd:
-        raise InputError(f"compare: {given[0][0]} is in {first}, but {'; '.join(odd)}: make them with the same budget.currency")
-    return first
 
 
 def names_of(paths: list[Path], plans: list[Json]) -> list[str]:
@@ -159,20 +212,26 @@ def _old_charges(plan: Json) -> list[Json]:
     return found
 
 
-def side_by_side(plans: list[Json], bills: tuple[BillModel, ...]) -> tuple[tuple[str, tuple[float | str | None, ...]], ...]:
+def side_by_side(
+    plans: list[Json], bills: tuple[BillModel, ...], factors: Sequence[float]
+) -> tuple[tuple[str, tuple[float | str | None, ...]], ...]:
     """What people ask first, a row per question; then every line of any bill."""
     rows: list[tuple[str, tuple[float | str | None, ...]]] = [
         ("status", tuple(plan["status"] for plan in plans)),
         ("cost a month", tuple(bill.total for bill in bills)),
-        ("lower bound a month", tuple(plan["cost"]["lower_bound_per_month"] for plan in plans)),
+        ("lower bound a month", tuple(_times(plan["cost"]["lower_bound_per_month"], k) for plan, k in zip(plans, factors, strict=True))),
         ("requests a month", tuple(bill.requests for bill in bills)),
         ("cost of 1,000 requests", tuple(bill.total / bill.requests * 1000 if bill.requests else None for bill in bills)),
         ("part of requests at relays", tuple(relay_share(bill) for bill in bills)),
         ("most replicas", tuple(sum(pool["replicas"]["peak"] for pool in plan["fleet"]) for plan in plans)),
     ]
-    lines = [{line["name"]: line["per_month"] for line in plan["cost"]["lines"]} for plan in plans]
+    lines = [{line["name"]: _times(line["per_month"], k) for line in plan["cost"]["lines"]} for plan, k in zip(plans, factors, strict=True)]
     names = dict.fromkeys(name for each in lines for name in each)
     return (*rows, *((f"line: {name}", tuple(each.get(name) for each in lines)) for name in names))
+
+
+def _times(amount: float | None, factor: float) -> float | None:
+    return amount if amount is None or factor == 1.0 else round(amount * factor, 2)
 
 
 def relay_share(bill: BillModel) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from datetime import date, datetime, time, timedelta
 from functools import cached_property
 
 from optimize.finance.bill_sensitivity import sensitivity
@@ -14,10 +15,10 @@ from optimize.finance.unit_costs import unit_costs
 from optimize.money.amounts import amount_usd
 from optimize.money.charges import Charge, charges, rounded
 from optimize.money.ownership import values_of
-from optimize.money.price_book import PriceBook, price_book
+from optimize.money.price_book import PriceBook, month_after, price_book
 from optimize.money.quantities import requests_of, tokens_per_month
 from optimize.money.token_kinds import item_of
-from optimize.money.units import to_currency
+from optimize.money.units import HOURS_PER_MONTH, to_currency
 from optimize.result import Plan
 from optimize.tables import finance_columns
 from optimize.tables.bill_lines import Bill, bill_of, cents_of, split
@@ -190,44 +191,60 @@ def figure_rows(money: Money) -> Rows:
     )
 
 
-PRICING_UNITS = {"h": "Hours", "million tokens": "Million tokens", "month": "Months"}
+PRICING_UNITS = {"h": "Hours", "million tokens": "1000000 Tokens", "month": "Months", "million requests": "1000000 Requests"}
+FOCUS_VERSION = "1.2"
+CATEGORIES = {  # kind of a charge -> ServiceCategory, ServiceSubcategory as FOCUS 1.2 names them
+    "gpu": ("Compute", "Virtual Machines"),
+    "relay": ("AI and Machine Learning", "Generative AI"),
+}
+PRICING = {"spot": "Dynamic", "reserved_1y": "Committed", "reserved_3y": "Committed", "owned": "Other"}  # term -> PricingCategory
 
 
 def focus_rows(money: Money) -> Rows:
-    """One row per charge, in the columns of FOCUS 1.0 that a plan can fill; BilledCost sums to the bill."""
+    """One row per charge, in the columns of FOCUS 1.2: all mandatory ones, and those conditional ones that a plan can fill.
+
+    BilledCost is in cents and sums to the bill; ContractedCost is unit price x quantity. The period of a charge is the planned month of
+    730 hours from the first instant of the billing period.
+    """
     listed = {(p.name, p.item): p.list_usd for p in money.prices.prices if p.reference == p.name}  # another vendor's list is no list of his
     served, rows = requests_by_line(money), []
     start = f"{money.horizon.months[0].label}-01T00:00:00Z"
-    end = f"{money.horizon.months[1].label}-01T00:00:00Z" if len(money.horizon.months) > 1 else ""
+    first = date.fromisoformat(f"{money.horizon.months[0].label}-01")
+    end = f"{month_after(first, 1).isoformat()}T00:00:00Z"
+    until = f"{(datetime.combine(first, time()) + timedelta(hours=HOURS_PER_MONTH)).isoformat()}Z"
     for charge, cents in zip(money.charges, money.cents, strict=True):
-        rows.append(_focus(money, charge, cents / 100, listed, (start, end), served.pop(charge.line, None)))
+        rows.append(_focus(money, charge, cents / 100, listed, (start, end, start, until), served.pop(charge.line, None)))
     return tuple(rows)
 
 
 def _focus(
-    money: Money, charge: Charge, cost: float, listed: dict[tuple[str, str], float | None], span: tuple[str, str], requests: float | None
+    money: Money, charge: Charge, cost: float, listed: dict[tuple[str, str], float | None], span: tuple[str, ...], requests: float | None
 ) -> tuple[Value, ...]:
     plan = money.plan
-    list_usd = listed.get((charge.source, item_of(charge.item)))
     unit_price = to_currency(charge.usd_per_unit, plan.usd_per_unit)
-    list_price = None if list_usd is None else to_currency(list_usd, plan.usd_per_unit)
-    list_cost = cost if list_price is None else round(amount_usd(list_price, charge.quantity), 2)
-    seller, region = seller_of(plan, charge.source)
-    unit = PRICING_UNITS.get(charge.unit, charge.unit)
-    category = {"gpu": "Compute", "relay": "AI and Machine Learning"}.get(charge.kind, "Other")
+    list_usd = listed.get((charge.source, item_of(charge.item)))
+    list_price = unit_price if list_usd is None else to_currency(list_usd, plan.usd_per_unit)
+    contracted, list_cost = amount_usd(unit_price, charge.quantity), amount_usd(list_price, charge.quantity)
+    seller, region, term = seller_of(plan, charge.source)
+    unit, monthly = PRICING_UNITS.get(charge.unit, charge.unit), charge.unit == "month"
+    category, subcategory = CATEGORIES.get(charge.kind, ("Other", "Other (Other)"))
+    issuer = seller or plan.scenario.name
     return (
-        *(*span, *span), money.bill.currency, cost, cost, list_cost, cost, list_price, unit_price,
-        charge.quantity, unit, charge.quantity, unit, "Purchase" if charge.unit == "month" else "Usage", f"{charge.line}: {charge.item}",
-        seller, seller, category, charge.source, charge.price_name, region, charge.line, charge.item, requests,
+        *span, money.bill.currency, cost, cost, list_cost, contracted, list_price, unit_price,
+        charge.quantity, unit, charge.quantity, unit, "Purchase" if monthly else "Usage", f"{charge.line}: {charge.item}",
+        issuer, issuer, category, charge.source, charge.price_name, region, charge.line, charge.item, requests,
+        f"plan of {plan.scenario.name}", plan.scenario.name, issuer, subcategory, "", "Recurring" if monthly else "Usage-Based",
+        PRICING.get(term, "Standard"), f"{charge.price_name} {money.prices.on.isoformat()}", charge.item, money.bill.currency,
     )  # fmt: skip
 
 
-def seller_of(plan: Plan, source: str) -> tuple[str, str]:
-    """(who sells an offer or relay, its region)."""
+def seller_of(plan: Plan, source: str) -> tuple[str, str, str]:
+    """(who sells an offer or relay, its region, its term)."""
     for terms in plan.program.pools:
-        if terms.option.offer.id == source:
-            return terms.option.offer.provider, terms.option.offer.region
-    return next(((terms.relay.vendor, "") for terms in plan.program.relays if terms.relay.id == source), ("", ""))
+        offer = terms.option.offer
+        if offer.id == source:
+            return offer.provider, offer.region, offer.term
+    return next(((terms.relay.vendor, "", "on_demand") for terms in plan.program.relays if terms.relay.id == source), ("", "", ""))
 
 
 def requests_by_line(money: Money) -> dict[str, float]:

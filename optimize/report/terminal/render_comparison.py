@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from rich.console import Console
 from rich.text import Text
 
 from optimize.audit.compare_plans import Comparison
@@ -22,8 +23,12 @@ def render_comparison(found: Comparison, colour: bool | None = None) -> str:
     section(console, "Side by side")
     listing = table("", *names, right=range(1, len(names) + 1))
     for name, values in found.rows:
+        if found.lines and name.startswith("line:"):
+            continue  # they stand in a table of their own
         listing.add_row(name, *(_cell(name, value) for value in values))
     show(console, listing)
+    if found.lines:
+        _lines(console, found)
     for bill, steps in zip(found.bills[1:], found.bridges, strict=True):
         section(console, f"From {names[0]} to {bill.name}")
         most = max([abs(step.amount) for step in steps] + [1e-9])
@@ -39,6 +44,17 @@ def render_comparison(found: Comparison, colour: bool | None = None) -> str:
         section(console, "Notes")
         bullets(console, found.notes)
     return output(console)
+
+
+def _lines(console: Console, found: Comparison) -> None:
+    """Where the difference is, line by line, largest first."""
+    section(console, "Line by line: planned + days + quantity + price = invoiced")
+    listing = table("", "planned", "days", "quantity", "price", "invoiced", "", right=range(1, 6))
+    for gap in sorted(found.lines, key=lambda gap: (-abs(gap.invoiced - (gap.planned or 0.0)), gap.name)):
+        amounts = (gap.planned, gap.days or None, gap.quantity, gap.price, gap.invoiced)
+        cells = (f"{amount:{'+' if 0 < k < 4 else ''},.2f}" if amount is not None else "-" for k, amount in enumerate(amounts))
+        listing.add_row(gap.name, *cells, "" if gap.state == "matched" else gap.state)
+    show(console, listing)
 
 
 def _cell(name: str, value: Any) -> str:

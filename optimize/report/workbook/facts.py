@@ -9,7 +9,7 @@ from typing import Any
 from optimize.finance.unit_costs import unit_costs
 from optimize.money.amounts import amount_usd
 from optimize.money.units import to_currency
-from optimize.report.workbook.lines import CHARGES_SHEET, MONTH
+from optimize.report.workbook.lines import CHARGES_SHEET, EXACT, MONTH
 from optimize.report.workbook.pen import LINE_HEIGHT, Pen, address, place
 from optimize.tables import tables
 from optimize.tables.columns import Table, Value
@@ -124,7 +124,7 @@ def write_focus(pen: Pen, money: Money, table: Table) -> None:
     pen.table(sheet, table)
     for r, row in enumerate(table.rows, start=1):
         for c in (BILLED, EFFECTIVE, CONTRACTED):
-            pen.formula(sheet, r, c, f"={place(CHARGES_SHEET, r, MONTH)}", float(row[c] or 0.0))
+            pen.formula(sheet, r, c, f"={place(CHARGES_SHEET, r, EXACT if c == CONTRACTED else MONTH)}", float(row[c] or 0.0))
     r = len(table.rows) + 1
     sheet.write_string(r, 0, "total", pen.formats["bold"])
     text = f"=SUM({address(1, BILLED)}:{address(r - 1, BILLED)})" if table.rows else "=0"

@@ -3,32 +3,34 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from optimize.finance.pure_strategies import Strategy, all_api, self_hosted
-from optimize.finance.resolve_program import Curve, Work, closed, only
+from optimize.finance.pure_strategies import ALL_API, SELF_HOSTED, Strategy, all_api, alternative, self_hosted
+from optimize.finance.resolve_program import Curve, Work, closed, hour_programs, only, solved
+from optimize.money.amounts import scaled_usd
 from optimize.money.bill import classifier_usd
 from optimize.money.quantities import scaling
 from optimize.records import PoolTerms, ProgramInput
 from optimize.result import Plan
-from sim.plural import plural
+from sim.plural import counted, plural
 
-DEMANDS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0)
+DEMANDS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
+SEARCHED = (0.001, *DEMANDS, 30.0, 100.0)  # demands that the search for a crossing solves, times today's
 TOKENS = (0.25, 0.5, 1.0, 2.0, 4.0)
-LOW, HIGH, STEPS = 1e-3, 1e3, 120  # demand that the search for a crossing looks at, times today's, in equal ratios
 SAME = 1e-6  # relative difference below which two costs are the same plan
-HALVINGS = 4  # of the step of that search in which the crossing lies: to within one percent
+HALVINGS = 8  # of the step of that search in which the crossing lies: to within one percent
 DEFAULT_ERROR = 0.26  # 90th percentile of the throughput error of fitted laws, cross-validated, where a row states none
-PROGRAMS = 1200.0  # hour programs that one break-even may solve: 2 s of CPU for a small scenario, 4 s for a large one
+PROGRAMS = 4000.0  # hour programs that one break-even may solve: 3 s of CPU for a small scenario, 10 s for a large one
 
 
 @dataclass(frozen=True)
 class Point:
-    """USD of a month at `demand` times today's requests; None: no such plan. The band of own GPUs is that of the simulator's error.
+    """USD of a month at `demand` times today's requests, every figure solved at that demand; None: no such plan, or not solved.
 
-    `estimated`: the strategies whose figure here is a scaled fleet; all others were solved again
+    The band of own GPUs is that of the simulator's error.
     """
 
     demand: float
@@ -37,21 +39,25 @@ class Point:
     own_usd: float | None
     own_low_usd: float | None
     own_high_usd: float | None
-    estimated: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class BreakEven:
-    """All-API against self-hosted. `at`: the demand, times today's, from which own GPUs are first cheaper; None: at none up to 1,000.
+    """All-API against self-hosted. `at`: the least demand solved, times today's, from which own GPUs are cheaper there and at all larger
+    demand solved; None: they are not at the largest.
 
-    `at_low`, `at_high`: the same if a request occupies `error` less or more of own GPUs than the simulator says.
+    below            the neighbour, solved too, at which relays are cheaper; None: own GPUs are cheaper at all that was solved
+    at_low, at_high  `at` if a request occupies `error` less or more of own GPUs than the simulator says; None: never, or not solved
+    examined         least and largest demand that was solved for both
     """
 
     points: tuple[Point, ...]
     error: float
     at: float | None
+    below: float | None
     at_low: float | None
     at_high: float | None
+    examined: tuple[float, float]
     notes: tuple[str, ...]
 
     def with_tokens(self, factor: float) -> tuple[float | None, float | None, float | None]:
@@ -82,7 +88,7 @@ class Curves:
         self.api = self._curve(api, only(without_pools(self.problem, sold), list(classes)))
         self.own = self._curve(own, replace(only(self.problem, pooled), relays=()), relays=False)
         self.rest = self._curve(own, replace(only(self.problem, [c for c in classes if c not in pooled]), pools=()), pools=False)
-        self.levels = {"mixed": 1.0, "own": 1.0}
+        self.levels = {"mixed": 1.0, "own": 1.0, "api": 1.0}
         self.same = not set(pooled) & set(sold)  # every class goes where it must: one strategy under two names
 
     def _curve(self, found: Strategy | str, problem: ProgramInput, relays: bool = True, pools: bool = True) -> Curve | None:
@@ -98,104 +104,122 @@ class Curves:
         return self.plan.program.fixed_usd + looked * (demand - 1)
 
     def plan_usd(self, demand: float) -> float:
-        """The mix solved anew, at the level of today's plan, in which verification may have added hosts."""
-        return self.mixed.at(demand) * self.levels["mixed"] + self.fixed_usd(demand)
+        """The mix solved anew, at the level of today's plan, in which verification may have added hosts; a pure strategy is a mix too.
+
+        Infinite where that demand was not solved; at today's it is the bill.
+        """
+        if demand == 1.0:
+            return sum(line.per_month_usd for line in self.plan.lines)
+        if not self.mixed.known(demand):
+            return math.inf
+        mixed = scaled_usd(self.mixed.at(demand), self.levels["mixed"]) + self.fixed_usd(demand)
+        return min(mixed, self.api_usd(demand), self.own_usd(demand))
 
     def api_usd(self, demand: float) -> float:
-        """All-API; infinite where not everything can be served."""
+        """All-API, solved; infinite where not everything can be served or that demand was not solved."""
         if self.same and self.own is not None and self.api is not None:
             return self.own_usd(demand)
-        return math.inf if self.api is None else self.api.at(demand) + self.fixed_usd(demand)
+        if self.api is None or not self.api.known(demand):
+            return math.inf
+        return scaled_usd(self.api.at(demand), self.levels["api"]) + self.fixed_usd(demand)
 
     def own_usd(self, demand: float, load: float = 1.0) -> float:
-        """Self-hosted; `load` scales what a request occupies on own GPUs, which is what demand on them does."""
-        if self.own is None or self.rest is None:
+        """Self-hosted, solved; `load` scales what a request occupies on own GPUs, which is what demand on them does."""
+        if self.own is None or self.rest is None or not (self.own.known(demand * load) and self.rest.known(demand)):
             return math.inf
-        return (self.own.at(demand * load) + self.rest.at(demand)) * self.levels["own"] + self.fixed_usd(demand)
+        return scaled_usd(self.own.at(demand * load) + self.rest.at(demand), self.levels["own"]) + self.fixed_usd(demand)
+
+    def loaded_usd(self, load: float) -> float:
+        """The mix at today's demand where a request occupies `load` times as much of own GPUs; infinite where no work is left."""
+        if not self.work.take(hour_programs(self.mixed.problem)):
+            return math.inf
+        pools = tuple(replace(t, levels=tuple(replace(e, load=e.load * load) for e in t.levels)) for t in self.mixed.problem.pools)
+        answer = solved(replace(self.mixed.problem, pools=pools))
+        return math.inf if answer is None else scaled_usd(answer.cost_usd, self.levels["mixed"]) + self.fixed_usd(1.0)
 
     def solve_today(self) -> None:
-        """Solves all at today's demand, and takes the level of each from what is known of today.
-
-        The plan's is its bill. Where self-hosted rests on pools that were not measured, it stands at today's solved alternative.
-        """
+        """Solves all at today's demand, and takes the level of each from what is known of today: the bill, and the solved alternatives."""
         usd = sum(line.per_month_usd for line in self.plan.lines) - self.plan.program.fixed_usd
         if self.mixed.solve(1.0) and 0 < self.mixed.at(1.0) < math.inf and usd > 0:
             self.levels["mixed"] = usd / self.mixed.at(1.0)
-        self.solve(1.0)
-        if not self.measured and self.own is not None and self.rest is not None and self.own.known(1.0) and self.rest.known(1.0):
-            now, then = self.own.at(1.0) + self.rest.at(1.0), self.own.estimate(1.0) + self.rest.estimate(1.0)
-            self.levels["own"] = then / now if 0 < now < math.inf else 1.0
+        self.solve_pure(1.0)
+        self.levels |= {"api": 1.0, "own": 1.0}
+        levels = {"api": self.level_of(ALL_API, self.api_usd(1.0)), "own": self.level_of(SELF_HOSTED, self.own_usd(1.0))}
+        self.levels |= levels
 
-    def solve(self, demand: float) -> None:
-        """Solves the self-hosted, the all-API and the mixed program at a demand, as long as work is left."""
-        for curve in (self.own, self.rest, None if self.same else self.api, self.mixed):
-            if curve is not None:
-                curve.solve(demand)
+    def level_of(self, names: tuple[str, ...], solved_usd: float) -> float:
+        """What brings today's solved cost to that of the alternative of one of these names; 1 where there is none."""
+        other, fixed = alternative(self.plan, names), self.plan.program.fixed_usd
+        stated = math.inf if other is None or other.per_month_usd is None else other.per_month_usd
+        known = fixed < solved_usd < math.inf and fixed < stated < math.inf
+        return (stated - fixed) / (solved_usd - fixed) if known else 1.0
 
-    def estimated(self, demand: float) -> tuple[str, ...]:
-        """Names of the strategies that were not solved at this demand."""
-        known = {
-            "this plan": demand == 1.0 or self.mixed.known(demand),
-            "all-API": self.api is None or self.api.known(demand),
-            "self-hosted": self.own is None or self.rest is None or (self.own.known(demand) and self.rest.known(demand)),
-        }
-        if self.same and self.own is not None and self.api is not None:
-            known["all-API"] = known["self-hosted"]
-        return tuple(name for name, yes in known.items() if not yes)
+    def solve_pure(self, demand: float, load: float = 1.0) -> bool:
+        """Solves self-hosted and all-API at a demand, as long as work is left; whether both are known there, or do not exist."""
+        own = self.own is None or self.own.solve(demand * load)
+        rest = self.rest is None or self.rest.solve(demand)
+        return own and rest and (self.api is None or self.same or self.api.solve(demand))
 
 
-def break_even(plan: Plan, programs: float = PROGRAMS) -> BreakEven:
-    """The three curves and their crossing, from at most so many hour programs (see `resolved.Work`).
+def break_even(plan: Plan, programs: float = PROGRAMS, curves: Curves | None = None) -> BreakEven:
+    """The three curves and their crossing, from at most so many hour programs (see `resolve_program.Work`).
 
-    Solved first at today's demand, then where the curves cross (with half of what is left), then at the demands of the table from today
-    outwards; what is left when the work is used up is a scaled fleet at the level of the nearest solution, and says so.
+    Solved in this order: today, the pure strategies where they may cross (half of the work), the mix at the demands of the table from
+    today outwards, the crossing under the simulator's error. What the work does not reach is left out: nothing is extrapolated.
     """
-    curves, error = Curves(plan, programs), capacity_error(plan)
+    curves, error = curves or Curves(plan, programs), capacity_error(plan)
     curves.solve_today()
     with curves.work.half():
-        ats = [crossing(curves, load, solved=load == 1.0) for load in (1.0, 1 - error, 1 + error)]
-    for demand in sorted(DEMANDS, key=lambda x: (abs(math.log(x)), x)):
-        curves.solve(demand)
-    bill = sum(line.per_month_usd for line in plan.lines)
+        solved_at = [x for x in sorted(SEARCHED, key=_from_today) if curves.solve_pure(x)]
+        below, at = crossing(curves, solved_at)
+    shown = [x for x in sorted(DEMANDS, key=_from_today) if x in solved_at and curves.mixed.solve(x)]
+    ends = []
+    for load in (1 - error, 1 + error):
+        with curves.work.half():
+            there = [x / load for x in solved_at if curves.solve_pure(x / load, load)]
+            ends.append(crossing(curves, there, load)[1] if len(there) == len(solved_at) else None)
+    for demand in shown:
+        if curves.own is not None:
+            _ = [curves.own.solve(demand * load) for load in (1 - error, 1 + error)]
     points = []
-    for demand in DEMANDS:
+    for demand in sorted({*shown, 1.0}):
         own, low, high = (_finite(curves.own_usd(demand, load)) for load in (1.0, 1 - error, 1 + error))
-        plan_usd = bill if demand == 1.0 else curves.plan_usd(demand)
-        points.append(Point(demand, plan_usd, _finite(curves.api_usd(demand)), own, low, high, curves.estimated(demand)))
-    return BreakEven(tuple(points), error, ats[0], ats[1], ats[2], tuple(_notes(curves, points)))
+        points.append(Point(demand, curves.plan_usd(demand), _finite(curves.api_usd(demand)), own, low, high))
+    examined = (min(solved_at, default=1.0), max(solved_at, default=1.0))
+    return BreakEven(tuple(points), error, at, below, ends[0], ends[1], examined, tuple(_notes(curves, points)))
 
 
-def crossing(curves: Curves, load: float, solved: bool = True) -> float | None:
-    """The least demand examined from which own GPUs are cheaper there and at all larger demand examined; None: they never are.
+def _from_today(demand: float) -> tuple[float, float]:
+    return abs(math.log(demand)), demand
 
-    `solved`: the programs are solved where the curves cross, as long as work is left. Whole hosts make the cost of own GPUs a
-    staircase: below the crossing there may be other demands at which a full host wins.
+
+def crossing(curves: Curves, solved_at: Sequence[float], load: float = 1.0) -> tuple[float | None, float | None]:
+    """(largest demand solved at which relays are cheaper, least one from which own GPUs are cheaper on); neighbours to one percent.
+
+    Both ends are solved. Whole hosts make the cost of own GPUs a staircase: below the crossing there may be other demands at which a
+    full host wins.
     """
 
     def cheaper(demand: float) -> bool:
         return curves.own_usd(demand, load) < curves.api_usd(demand) * (1 - SAME)
 
     if curves.own is None or curves.api is None or curves.same:
-        return None
-    ratio = (HIGH / LOW) ** (1 / STEPS)
-    for _ in range(HALVINGS if solved else 1):
-        at = None
-        for k in range(STEPS, -1, -1):
-            if not cheaper(LOW * ratio**k):
-                break
-            at = LOW * ratio**k
-        if at is None or not solved or not (curves.own.solve(at) and curves.api.solve(at)):
+        return None, None
+    below: float | None = None
+    at: float | None = None
+    for demand in sorted(solved_at, reverse=True):
+        if not cheaper(demand):
+            below = demand
             break
-    if at is None or at <= LOW * 1.001:
-        return at
-    below = at / ratio
+        at = demand
+    if at is None or below is None:
+        return below, at
     for _ in range(HALVINGS):
         middle = math.sqrt(below * at)
-        if solved:
-            curves.own.solve(middle)
-            curves.api.solve(middle)
+        if at / below < 1.005 or not curves.solve_pure(middle, load):
+            break
         below, at = (below, middle) if cheaper(middle) else (middle, at)
-    return at
+    return below, at
 
 
 def known_program(plan: Plan) -> tuple[ProgramInput, bool]:
@@ -236,12 +260,11 @@ def _notes(curves: Curves, points: list[Point]) -> list[str]:
     notes = list(curves.notes)
     if curves.own is not None and not curves.measured:
         notes.append("self-hosted: rests on capacities that were not measured, which are optimistic")
-    scaled = sorted({name for point in points for name in point.estimated})
-    if scaled:
-        count = sum(not point.estimated for point in points)
-        what = ", ".join(scaled)
-        again = f"{count} of {len(points)} demands {plural(count, 'was', 'were')} solved again for every strategy"
-        notes.append(f"{again}; elsewhere scaled fleets stand for {what}")
+    left = len(DEMANDS) - len(points)
+    if left:
+        notes.append(
+            f"{counted(left, 'demand')} of {len(DEMANDS)} {plural(left, 'is', 'are')} not shown: the work of a run did not reach them"
+        )
     return notes
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from optimize.finance.announced_prices import Announced, price_move
 from optimize.finance.break_even import Curves
 from optimize.finance.monthly_plans import STEP, Replanning
-from optimize.finance.pure_strategies import all_api
+from optimize.finance.pure_strategies import ALL_API, all_api
 from optimize.finance.resolve_program import RelayPrices, Shift, shifted, solved
 from optimize.money.amounts import scaled_usd
 from optimize.money.capital import drifted, npv_usd, payback_months
@@ -112,6 +112,7 @@ class AllApi:
         self.curves, self.strategy = curves, all_api(plan)
         self.last: tuple[RelayPrices, float, set[int]] | None = None  # prices, cost and relays of the last solution
         self.exact = curves.api is not None and curves.api.linear and curves.api.solve(1.0)
+        self.level = curves.level_of(ALL_API, curves.api_usd(1.0)) if self.exact else 1.0  # one strategy, one price: the alternative's
 
     def usd(self, shift: Shift) -> float | None:
         """Cost of the month; None where relays alone cannot serve everything."""
@@ -119,7 +120,7 @@ class AllApi:
             return None
         if self.exact and self.curves.api is not None:
             today = self.curves.api.at(1.0) if shift.relays is None else self.announced_usd(shift.relays)
-            usd = scaled_usd(today, shift.demand, shift.api_price, shift.tokens) + self.curves.fixed_usd(shift.demand)
+            usd = scaled_usd(today, self.level, shift.demand, shift.api_price, shift.tokens) + self.curves.fixed_usd(shift.demand)
         else:
             usd = self.strategy.at(shift.demand, shift.gpu_price, shift.api_price * shift.tokens, shift.tokens, shift.relays)
         return usd if math.isfinite(usd) else None

@@ -47,22 +47,22 @@ BREAK_EVEN = (
     Column("self_hosted", "float", "money", "own GPUs wherever possible"),
     Column("self_hosted_low", "float", "money", "the same if a request occupies less of them, by the simulator's error"),
     Column("self_hosted_high", "float", "money", "the same if it occupies more"),
-    Column("scaled", "str", "", "strategies whose figure is an estimate: a fleet scaled between solutions; all others were solved again"),
 )
 BREAK_EVEN_TOKENS = (
     Column("tokens", "float", "", "tokens of every request, times today's"),
     Column("tokens_per_request", "float", "tokens", "input and output of a mean request"),
     Column("unit", "str", "", "what the next columns count"),
-    Column("break_even", "float", "", "from here on own GPUs are cheaper than relays; empty: at no demand up to 1,000 times today's"),
+    Column("break_even", "float", "", "from here on own GPUs are cheaper than relays; empty: not at the largest demand solved"),
     Column("low", "float", "", "the same if a request occupies less of them, by the simulator's error"),
     Column("high", "float", "", "the same if it occupies more"),
 )
 SENSITIVITY = (
     Column("name", "str", "", "input"),
     Column("change", "float", "share", "change down and up"),
-    Column("low", "float", "money", "cost of a month with the input lowered, the fleet as it is"),
+    Column("low", "float", "money", "cost of a month with the input lowered"),
     Column("high", "float", "money", "cost of a month with it raised"),
     Column("span", "float", "money", "high - low"),
+    Column("how", "str", "", "solved: planned anew with the capacities known; fleet as it is: only prices move; scaled: an upper estimate"),
 )
 PRICES = (
     Column("name", "str", "", "offer or relay"),

@@ -63,7 +63,13 @@ def finance_json(money: Money) -> Json:
         "present_value": [{"cost_of_capital": rate, "value": u(usd)} for rate, usd in seen.present_usd.items() if rate is not None],
         "payback_months": number(seen.payback_months),
         "next_hosts": [{"pool": pool, "month": label, "hosts": then, "today": today} for pool, label, then, today in seen.next_hosts],
-        "break_even": {"demand": number(edge.at), "low": number(edge.at_low), "high": number(edge.at_high), "error": number(edge.error)},
+        "break_even": {
+            "demand": number(edge.at),
+            "relays_cheaper_at": number(edge.below),
+            "low": number(edge.at_low),
+            "high": number(edge.at_high),
+            "error": number(edge.error),
+        },
         "own_or_rent": [
             {
                 "pool": row.pool,

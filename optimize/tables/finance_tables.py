@@ -8,7 +8,7 @@ from datetime import date, datetime, time, timedelta
 from functools import cached_property
 
 from optimize.finance.bill_sensitivity import sensitivity
-from optimize.finance.break_even import TOKENS, BreakEven, break_even
+from optimize.finance.break_even import PROGRAMS, TOKENS, BreakEven, Curves, break_even
 from optimize.finance.horizon import Horizon, horizon
 from optimize.finance.own_or_rent import OwnOrRent, own_or_rent
 from optimize.finance.unit_costs import unit_costs
@@ -48,9 +48,14 @@ class Money:
         return horizon(self.plan)
 
     @cached_property
+    def curves(self) -> Curves:
+        """Cost over demand: one engine for the break-even and the sensitivity."""
+        return Curves(self.plan, PROGRAMS)
+
+    @cached_property
     def break_even(self) -> BreakEven:
         """Three strategies over demand; seconds of work, so not before somebody asks."""
-        return break_even(self.plan)
+        return break_even(self.plan, curves=self.curves)
 
     def fresh_warnings(self) -> list[str]:
         """Warnings of the price book that the plan does not give itself: a retirement is told once."""
@@ -126,7 +131,7 @@ def break_even_rows(money: Money) -> Rows:
     requests, tokens, users = requests_of(plan), sum(tokens_per_month(plan)), daily_users(plan)
     return tuple(
         (p.demand, None if users is None else users * p.demand, requests * p.demand, tokens * p.demand,
-         u(p.plan_usd), u(p.api_usd), u(p.own_usd), u(p.own_low_usd), u(p.own_high_usd), ", ".join(p.estimated))
+         u(p.plan_usd), u(p.api_usd), u(p.own_usd), u(p.own_low_usd), u(p.own_high_usd))
         for p in money.break_even.points
     )  # fmt: skip
 
@@ -151,7 +156,9 @@ def daily_users(plan: Plan) -> float | None:
 
 def sensitivity_rows(money: Money) -> Rows:
     u = money.units
-    return tuple((row.name, row.change, u(row.low_usd), u(row.high_usd), u(row.span_usd)) for row in sensitivity(money.plan))
+    return tuple(
+        (row.name, row.change, u(row.low_usd), u(row.high_usd), u(row.span_usd), row.how) for row in sensitivity(money.plan, money.curves)
+    )
 
 
 def price_rows(money: Money) -> Rows:

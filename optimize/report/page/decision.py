@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from html import escape
 from typing import Any
 
-from optimize.finance.break_even import LOW
 from optimize.report.page.page_parts import bullets
 from optimize.result import Plan
 from optimize.tables.bill_lines import cents_of
@@ -77,11 +76,9 @@ def band(plan: Plan, money: Money) -> str:
         ]
         return bullets(rows)
     at = {point.demand: point.plan_usd for point in money.break_even.points}
-    rows = [f"{what} today's requests: {money.bill.money(cents_of(plan, at[k]))} a month" for k, what in ((0.5, "half"), (2.0, "twice"))]
-    how = "solved again with the capacities known, not simulated"
-    if any("this plan" in point.estimated for point in money.break_even.points if point.demand in (0.5, 2.0)):
-        how = "the same fleet scaled, not planned again"
-    return bullets(rows) + f"<p class=dim>{how}</p>"
+    known = [(what, at[k]) for k, what in ((0.5, "half"), (2.0, "twice")) if k in at and math.isfinite(at[k])]
+    rows = [f"{what} today's requests: {money.bill.money(cents_of(plan, usd))} a month" for what, usd in known]
+    return (bullets(rows) + "<p class=dim>solved again with the capacities known, not simulated</p>") if rows else "<p>not solved</p>"
 
 
 def _others(plan: Plan, money: Money) -> str:
@@ -110,19 +107,23 @@ def _more(cents: int, total: int) -> str:
 def edge_words(plan: Plan, money: Money) -> str:
     """From which demand on own GPUs are cheaper than relays, with the band of the simulator's error."""
     edge = money.break_even
-    if edge.points[0].api_usd is None or edge.points[0].own_usd is None:
-        return bullets(edge.notes)
+    notes, (least, most) = bullets(edge.notes), (at_words(plan, x) for x in edge.examined)
+    if all(point.api_usd is None for point in edge.points) or all(point.own_usd is None for point in edge.points):
+        return notes
     if all(point.api_usd == point.own_usd for point in edge.points):
         words = "Every request goes where it must: own GPUs wherever possible and relays wherever possible are the same plan."
-        return f"<p>{words}</p>" + bullets(edge.notes)
+        return f"<p>{words}</p>" + notes
     if edge.at is None:
-        return "<p>At no demand up to 1,000 times today's are own GPUs alone cheaper than relays alone.</p>" + bullets(edge.notes)
-    if edge.at <= LOW:
-        return "<p>At every demand examined own GPUs alone are cheaper than relays alone.</p>" + bullets(edge.notes)
-    low, high = (at_words(plan, x) for x in (edge.at_low, edge.at_high))
-    words = f"Own GPUs alone are cheaper than relays alone from {at_words(plan, edge.at)} on."
-    spread = f"{low} to {high} if the simulator is off by {edge.error:.0%} in capacity." if low != high else ""
-    return f"<p>{escape(words)}</p><p class=dim>{escape(spread)}</p>" + bullets(edge.notes)
+        return f"<p>At {escape(most)}, the largest demand solved, relays alone are cheaper than own GPUs alone.</p>" + notes
+    if edge.below is None:
+        return f"<p>At every demand solved, {escape(least)} to {escape(most)}, own GPUs alone are cheaper than relays alone.</p>" + notes
+    words = (
+        f"Own GPUs alone are cheaper than relays alone from {at_words(plan, edge.at)} on; at {at_words(plan, edge.below)} relays are. "
+        "Both were solved."
+    )
+    ends = [at_words(plan, x) for x in (edge.at_low, edge.at_high) if x is not None]
+    spread = f"{ends[0]} to {ends[1]} if the simulator is off by {edge.error:.0%} in capacity." if len(set(ends)) == 2 else ""
+    return f"<p>{escape(words)}</p><p class=dim>{escape(spread)}</p>" + notes
 
 
 def at_words(plan: Plan, demand: float | None) -> str:

@@ -89,7 +89,7 @@ def _money_parts(money: Money, by_name: Mapping[str, Table], drawn: Mapping[str,
     """What else it could cost, and what it will."""
     bill, edge = money.bill, money.break_even
     shown = {name: table_html(by_name[name], bill) for name in by_name}
-    words = f"Band: own GPUs carry {edge.error:.0%} more or less than simulated. Solved again with the capacities known, not simulated."
+    words = f"Band: own GPUs carry {edge.error:.0%} more or less than simulated. Solved with the capacities known, not simulated."
     curves = shown["break_even"] + shown["break_even_tokens"]
     return [
         section("Instead of this plan", picture(drawn.get("alternatives")), shown["alternatives"]),

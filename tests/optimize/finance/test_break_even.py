@@ -7,9 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from optimize.finance.break_even import DEMANDS, BreakEven, break_even, known_program
+from optimize.finance.bill_sensitivity import sensitivity
+from optimize.finance.break_even import DEMANDS, BreakEven, Curves, break_even, known_program
 from optimize.finance.resolve_program import Curve, Shift, Work, hour_programs, shifted, solved
-from optimize.records import PoolTerms, RelayTerms
+from optimize.money import cost_lines
+from optimize.records import Alternative, PoolTerms, RelayTerms
 from optimize.result import Plan
 from sim.requests import Demand
 from tests.optimize.program.problems import offer, pool, problem, relay
@@ -55,7 +57,6 @@ def test_each_strategy_costs_what_a_pencil_says(seen: BreakEven) -> None:
         assert point.own_usd == pytest.approx(730 * np.ceil(point.demand / 10))
         mixed = min(730 * n + 262.8 * max(0.0, point.demand - 10 * n) for n in hosts)
         assert point.plan_usd == pytest.approx(0.0 if point.demand == 1.0 else mixed), "today's plan is its bill, which is empty here"
-        assert point.estimated == ()
 
 
 def test_no_demand_costs_less_than_a_smaller_one(seen: BreakEven) -> None:
@@ -102,11 +103,39 @@ def test_hosts_that_follow_the_hour_are_counted_by_the_hour() -> None:
     assert [cost[k] for k in (1.0, 2.0, 10.0)] == pytest.approx([365 * (1 + 3), 365 * (1 + 5), 365 * (3 + 23)])
 
 
-def test_without_work_every_figure_but_the_linear_one_says_that_it_is_scaled() -> None:
+def test_what_the_work_does_not_reach_is_left_out_and_never_extrapolated() -> None:
     found = break_even(host_or_call(), 1.5)  # one program of one hour without a pool, and a half
-    assert all("self-hosted" in point.estimated for point in found.points)
-    assert any("scaled fleets stand for" in note for note in found.notes)
-    assert found.at == pytest.approx(730 / 262.8, rel=0.02), "whole hosts by hour are right here without solving"
+    assert [point.demand for point in found.points] == [1.0] and found.points[0].own_usd is None
+    assert found.at is None and any("not shown" in note for note in found.notes)
+
+
+def test_both_sides_of_the_crossing_are_solved(seen: BreakEven) -> None:
+    assert seen.at is not None and seen.below is not None and 1 < seen.at / seen.below < 1.01
+    for demand in (seen.below, seen.at):
+        own, api = 730 * np.ceil(demand / 10), 262.8 * demand
+        assert (own < api) == (demand == seen.at)
+
+
+def test_the_mix_never_costs_more_than_a_pure_strategy(seen: BreakEven) -> None:
+    for point in seen.points:
+        assert point.plan_usd <= min(point.api_usd or np.inf, point.own_usd or np.inf) * (1 + 1e-9)
+
+
+def test_today_stands_at_the_solved_alternatives() -> None:
+    plan = replace(
+        host_or_call(), alternatives=(Alternative("all relay", "within_budget", 270.0), Alternative("all self-hosted", "", 735.0))
+    )
+    (today,) = [point for point in break_even(plan, ENOUGH).points if point.demand == 1.0]
+    assert (today.api_usd, today.own_usd) == (pytest.approx(270.0), pytest.approx(735.0))
+
+
+def test_sensitivity_to_demand_is_what_the_program_costs_at_that_demand() -> None:
+    plan = host_or_call()
+    plan = replace(plan, lines=cost_lines(plan.program, plan.solution))
+    (row,) = [row for row in sensitivity(plan) if row.name == "requests a month"]
+    assert row.how == "solved" and (row.low_usd, row.high_usd) == (pytest.approx(0.8 * 262.8), pytest.approx(1.2 * 262.8))
+    (row,) = [row for row in sensitivity(plan, Curves(plan, 0.5)) if row.name == "requests a month"]
+    assert row.how == "scaled"
 
 
 def test_an_estimate_lies_between_the_solutions_around_it() -> None:

@@ -9,6 +9,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 CALLED_FROM_OUTSIDE = {
+    "catalog_refresh": "a command",
+    "estimate_rules": "a command",
     "hourly_changes": "fleets by script: docs/explanation/fleet-life.md",
     "drawn_losses": "fleets by script: docs/explanation/fleet-life.md",
     "actualSolve": "called by PuLP",

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from optimize.audit.bill_bridge import BillModel, Step, Target, bridge
+from optimize.money.amounts import scaled_usd
 from optimize.money.units import to_currency, to_usd
 from optimize.simulate.saved_plan import read_plan
 from sim.catalog.loader import load_catalog
@@ -121,10 +122,10 @@ def in_currency(bill: BillModel, factor: float) -> BillModel:
     if factor == 1.0:
         return bill
     targets = {
-        name: replace(target, prices={item: price * factor for item, price in target.prices.items()})
+        name: replace(target, prices={item: scaled_usd(price, factor) for item, price in target.prices.items()})
         for name, target in bill.targets.items()
     }
-    total = round(bill.total * factor, 2)
+    total = round(scaled_usd(bill.total, factor), 2)
     model = BillModel(bill.name, bill.requests, targets, 0.0, total)
     return replace(model, other=total - model.modelled())
 
@@ -231,7 +232,7 @@ def side_by_side(
 
 
 def _times(amount: float | None, factor: float) -> float | None:
-    return amount if amount is None or factor == 1.0 else round(amount * factor, 2)
+    return amount if amount is None or factor == 1.0 else round(scaled_usd(amount, factor), 2)
 
 
 def relay_share(bill: BillModel) -> float:

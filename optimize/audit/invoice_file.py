@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from optimize.money.amounts import scaled_usd
 from optimize.money.units import to_currency, to_usd
 from sim.errors import InputError
 
@@ -120,7 +121,7 @@ def read_invoice(path: Path, currency: str, usd_per_unit: Mapping[str, float] | 
         raise InputError(problems)
     found = {other: to_currency(to_usd(1.0, rates[other]), rates[currency]) for other in {row.currency for row in rows} - {currency}}
     converted = tuple((other, sum(row.currency == other for row in rows), rate) for other, rate in sorted(found.items()))
-    same = tuple(replace(row, cost=row.cost * found.get(row.currency, 1.0), currency=currency) for row in rows)
+    same = tuple(replace(row, cost=scaled_usd(row.cost, found.get(row.currency, 1.0)), currency=currency) for row in rows)
     start, end, hours = period(spans)
     return Invoice(path, form, currency, same, start, end, hours, converted)
 

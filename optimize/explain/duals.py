@@ -9,12 +9,13 @@ import numpy as np
 import pulp
 
 from optimize.money import HOUR_S
-from optimize.program.routes import PoolRoute, penalty_usd, pool_route, pool_routes, undominated
+from optimize.program.routes import PoolRoute, penalty_usd, pool_route
 from optimize.program.rows.accounts import Wide, widened
 from optimize.program.rows.build import build
 from optimize.program.rows.hosts import stock_rows_of
 from optimize.program.rows.model import Key, Model, View
 from optimize.program.solver import run
+from optimize.program.substitutes import usable
 from optimize.records import ProgramInput, ProgramSolution
 from optimize.result import Floats, Shadow
 from sim.exact import dot
@@ -54,7 +55,7 @@ def relaxation(problem: ProgramInput, budget_usd: float | None = None) -> Relaxa
     """Linear relaxation over all hours, with every stock as a row of its own, so that it has a price."""
     wide = widened(problem)
     inside = wide.problem
-    routes = undominated(inside, pool_routes(inside))
+    routes = usable(inside)
     penalty = penalty_usd(inside, routes)
     slices = tuple(range(len(inside.demand.slices)))
     spare = None if budget_usd is None else max(0.0, budget_usd - problem.fixed_usd)

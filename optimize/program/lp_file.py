@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from optimize.program.reachable import within_reach
-from optimize.program.routes import penalty_usd, pool_routes, undominated
+from optimize.program.routes import penalty_usd
 from optimize.program.rows.accounts import widened
 from optimize.program.rows.build import build
 from optimize.program.rows.model import Model, View
-from optimize.program.substitutes import worth_trying
+from optimize.program.substitutes import usable, worth_trying
 from optimize.records import ProgramInput, ProgramSolution
 
 LONGEST_NAME = 255
@@ -22,7 +22,7 @@ def whole_model(problem: ProgramInput, all_served: bool) -> Model:
     is left out costs a penalty.
     """
     inside = within_reach(widened(problem).problem)
-    routes = undominated(inside, pool_routes(inside))
+    routes = usable(inside)
     penalty = penalty_usd(inside, routes)
     inside, routes = worth_trying(inside, routes)
     budget = max(0.0, inside.budget_usd - inside.fixed_usd) if inside.budget_usd < float("inf") else None

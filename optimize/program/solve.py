@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import replace
 
 from optimize.program.answer import solution_of, unserved_requests
@@ -10,14 +12,16 @@ from optimize.program.by_stages.hour_programs import Effort
 from optimize.program.by_stages.month import joined
 from optimize.program.by_stages.stages import Found, at_once, by_hour
 from optimize.program.reachable import beyond_reach, within_reach
-from optimize.program.routes import PoolRoute, penalty_usd, pool_routes, undominated
+from optimize.program.routes import PoolRoute, penalty_usd
 from optimize.program.rows.accounts import narrowed, widened
-from optimize.program.substitutes import worth_trying
+from optimize.program.substitutes import usable, worth_trying
 from optimize.records import ProgramInput, ProgramSolution
 
 TINY = 24  # integers up to which the optimum itself costs no more than an answer inside the gap
 EXACT = 1e-7
 SMALL = 300  # integers up to which one exact program is the fastest way
+MEDIUM = 600  # integers up to which one program is tried where the stages leave a gap
+MEDIUM_NODES = 2_000
 NODE_LIMIT = 20_000
 FINER = 0.02
 
@@ -36,7 +40,7 @@ def solve(problem: ProgramInput, *, gap: float = 0.005, node_limit: int = NODE_L
 
 def solve_wide(problem: ProgramInput, effort: Effort) -> ProgramSolution:
     """`solve` for a problem whose relays have one tier each."""
-    routes = undominated(problem, pool_routes(problem))
+    routes = usable(problem)
     penalty = penalty_usd(problem, routes)
     problem, routes = worth_trying(problem, routes)
 
@@ -55,11 +59,30 @@ def solve_wide(problem: ProgramInput, effort: Effort) -> ProgramSolution:
     elif integers(problem, routes) <= SMALL:
         solution = record(at_once(problem, routes, penalty, effort, None))
     else:
-        return record(in_stages(problem, routes, penalty, effort, budget))
+        return proved(record, in_stages(problem, routes, penalty, effort, budget), problem, routes, penalty, effort, budget)
     if solution.cost_usd <= problem.budget_usd * (1 + 1e-9):
         return solution
     small = integers(problem, routes) <= SMALL
     return record((at_once if small else in_stages)(problem, routes, penalty, effort, budget))
+
+
+def proved(
+    record: Callable[[Found], ProgramSolution],
+    found: Found,
+    problem: ProgramInput,
+    routes: tuple[PoolRoute, ...],
+    penalty: float,
+    effort: Effort,
+    budget: float,
+) -> ProgramSolution:
+    """What the stages found; where they leave a gap in a program that is not large, the whole in one solver call, if that is better."""
+    staged = record(found)
+    if staged.gap <= effort.gap or integers(problem, routes) > MEDIUM:
+        return staged
+    limited = replace(effort, node_limit=min(effort.node_limit, MEDIUM_NODES))
+    whole = record(at_once(problem, routes, penalty, limited, budget if math.isfinite(budget) else None))
+    less = float((whole.unserved @ problem.demand.weight_h).sum()) <= float((staged.unserved @ problem.demand.weight_h).sum()) + 1e-9
+    return whole if less and whole.gap < staged.gap else staged
 
 
 def integers(problem: ProgramInput, routes: tuple[PoolRoute, ...]) -> int:

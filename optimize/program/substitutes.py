@@ -10,12 +10,19 @@ import numpy as np
 from optimize.money import HOUR_S
 from optimize.money.amounts import amount_usd
 from optimize.money.contracts import slice_usd
-from optimize.program.routes import PoolRoute, breakable
+from optimize.program.routes import PoolRoute, breakable, pool_routes, undominated
 from optimize.program.rows.escalations import no_more_again
+from optimize.program.rows.joining import touched
 from optimize.records import Floats, PoolOption, ProgramInput, RelayTerms
 
 LOOK = 64  # hosts of a pool that are exchanged at once, at most
 STRICT = 1e-9  # relative: only what is cheaper beyond rounding takes a pool's place
+
+
+def usable(problem: ProgramInput) -> tuple[PoolRoute, ...]:
+    """The pools that can carry something; those that another replaces are left out, unless a row that joins hours counts pools."""
+    routes = pool_routes(problem)
+    return routes if "pools" in touched(problem) else undominated(problem, routes)
 
 
 def worth_trying(problem: ProgramInput, routes: tuple[PoolRoute, ...]) -> tuple[ProgramInput, tuple[PoolRoute, ...]]:
@@ -31,7 +38,7 @@ def with_fewer_hosts(problem: ProgramInput, routes: tuple[PoolRoute, ...]) -> tu
     starts free, one load level; the substitute cannot run out, serves all its classes and misses no more of the promises that
     anybody breaks.
     """
-    if problem.boot is not None or not any(route.elastic for route in routes):
+    if problem.boot is not None or not any(route.elastic for route in routes) or "pools" in touched(problem):
         return routes
     broken = breakable(problem, routes)
     called = called_usd(problem, routes, broken)
@@ -138,6 +145,8 @@ def has_account(terms: RelayTerms) -> bool:
 
 def unlimited(problem: ProgramInput, terms: RelayTerms) -> bool:
     """Whether calls of a relay are bounded by nothing but demand."""
+    if "relays" in touched(problem):
+        return False
     if problem.max_relay_share < 1.0 or problem.relay_outage_reserve:
         return False
     if problem.vendor_shares.get(terms.relay.vendor, problem.vendor_shares.get("*", 1.0)) < 1.0:

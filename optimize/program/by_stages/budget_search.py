@@ -104,8 +104,9 @@ def task_of(problem: ProgramInput, routes: tuple[PoolRoute, ...], month: Month, 
 
 
 def alike(problem: ProgramInput, one: Month, other: Month) -> bool:
-    """Whether two months buy the same."""
-    return all(np.array_equal(mine, theirs) for mine, theirs in zip(bought(one.parts(problem)), bought(other.parts(problem)), strict=True))
+    """Whether two months decide the same."""
+    pairs = zip(bought(one.parts(problem)), bought(other.parts(problem)), strict=True)
+    return one.decided == other.decided and all(np.array_equal(mine, theirs) for mine, theirs in pairs)
 
 
 def bought(parts: Parts) -> tuple[Ints, Ints, Ints]:
@@ -123,7 +124,7 @@ def bounded(task: Task, parts: Parts, penalty: float, bounds: Sequence[tuple[flo
 def something_shared(problem: ProgramInput, month: Month) -> bool:
     """Whether base hosts, units or tiers are bought that cost something: with less money, less might be better."""
     tiers = (month.parts(problem).bought != first_tiers(problem)).any()
-    return bool(tiers) or any(month.base.values()) or any(month.units.values())
+    return bool(tiers) or any(month.base.values()) or any(month.units.values()) or any(month.decided.values())
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,8 @@ def prices_of(problem: ProgramInput, routes: tuple[PoolRoute, ...], penalty: flo
     scale = 1.0 / (1.0 + shadow)  # prices in money of the objective: with a budget, all of them count (1 + shadow) times
     calls, constant, tier_usd = account_prices(problem, duals, scale)
     running = {p: on for (p, t), on in model.on.items() if t < 0}
-    worth = worth_by_hour(model, [*model.base.values(), *running.values(), *model.units.values(), *model.tier.values()], scale)
+    of_the_month = (model.base, running, model.units, model.tier, model.decisions)
+    worth = worth_by_hour(model, [column for columns in of_the_month for column in columns.values()], scale)
     weight_h = problem.demand.weight_h
     base_usd = {route.index: amount_usd(route.usd_per_hour, float(weight_h.sum())) for route in routes if route.index in model.base}
     unit_usd = {a: month_usd(terms.units.usd_per_hour) for a, terms in enumerate(problem.relays) if terms.units is not None}
@@ -42,6 +43,7 @@ def prices_of(problem: ProgramInput, routes: tuple[PoolRoute, ...], penalty: flo
         on_usd={p: shared(worth[on], 0.0, weight_h) for p, on in running.items()},
         host_usd=start_prices(problem, routes, duals, scale),
         call_usd=calls,
+        decision_usd={key: shared(worth[column], model.decision_usd[key], weight_h) for key, column in model.decisions.items()},
         constant=constant,
         budget=shadow,
     )

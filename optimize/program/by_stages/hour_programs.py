@@ -13,6 +13,7 @@ from optimize.program.by_stages.month import Month, MonthPrices
 from optimize.program.by_stages.pool_pricing import Prices, price_pools
 from optimize.program.routes import PoolRoute
 from optimize.program.rows.build import build
+from optimize.program.rows.joining import touched
 from optimize.program.rows.model import View
 from optimize.program.solver import Outcome, run
 from optimize.records import ProgramInput
@@ -132,7 +133,7 @@ def priced_hour(
 
     Few pools go to the solver all at once.
     """
-    if sum(route.elastic for route in routes) <= DIRECT:
+    if sum(route.elastic for route in routes) <= DIRECT or "pools" in touched(problem):
         model = build(problem, view, routes)
         outcome = run(model, effort.gap, effort.node_limit)
         if outcome.found:

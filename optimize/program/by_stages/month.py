@@ -10,7 +10,8 @@ from optimize.money.amounts import amount_usd
 from optimize.program.answer import Parts, no_parts
 from optimize.program.routes import PoolRoute
 from optimize.program.rows.accounts import accounts
-from optimize.program.rows.model import Model, View
+from optimize.program.rows.joining import joining
+from optimize.program.rows.model import Key, Model, View
 from optimize.records import Floats, ProgramInput
 
 
@@ -18,14 +19,16 @@ from optimize.records import Floats, ProgramInput
 class Month:
     """Decisions that hours share.
 
-    base       pool -> hosts in every hour;  units  relay -> provisioned units;  closed  relays of tiers not bought
+    base       pool -> hosts in every hour;  units  relay -> provisioned units;  unbought  relays that are tiers not bought
+    decided    further decisions, see `joining`
     allotment  account with a cap -> [slices] USD that each hour may pay it
     spent_usd  [slices] what each hour spends on its own hosts and calls, in the relaxation that decided this
     """
 
     base: dict[int, int]
     units: dict[int, int] = field(default_factory=dict)
-    closed: frozenset[int] = frozenset()
+    unbought: frozenset[int] = frozenset()
+    decided: dict[Key, int] = field(default_factory=dict)
     allotment: dict[int, Floats] = field(default_factory=dict)
     spent_usd: Floats = field(default_factory=lambda: np.zeros(0))
 
@@ -39,7 +42,8 @@ class Month:
             base=fixed,
             base_usd=dict.fromkeys(fixed, 0.0),
             penalty_usd=penalty,
-            closed=self.closed,
+            closed=self.unbought,
+            decided=self.decided,
             units=self.units,
             call_usd=prices.call_usd,
             before=before,
@@ -55,7 +59,7 @@ class Month:
             parts.units[a] = n
         for account in accounts(problem):
             for a in account.members if account.chooses else ():
-                parts.bought[a] = a not in self.closed
+                parts.bought[a] = a not in self.unbought
         return parts
 
 
@@ -66,6 +70,7 @@ class MonthPrices:
     base_usd, unit_usd, tier_usd   pool, relay -> [slices] what each hour pays of the price of a base host, a unit, a tier
     on_usd     pool -> [slices] on whether a base pool runs; sums to nothing
     host_usd   pool -> [slices] USD on a host because of starts;  call_usd  relay -> share of its prices (minimum: < 0, cap: > 0)
+    decision_usd  further decision of the month -> [slices] what each hour pays of its price
     budget     shadow price: USD of objective per USD of budget
     """
 
@@ -75,6 +80,7 @@ class MonthPrices:
     on_usd: dict[int, Floats] = field(default_factory=dict)
     host_usd: dict[int, Floats] = field(default_factory=dict)
     call_usd: dict[int, float] = field(default_factory=dict)
+    decision_usd: dict[Key, Floats] = field(default_factory=dict)
     constant: float = 0.0
     budget: float = 0.0
 
@@ -88,12 +94,15 @@ class MonthPrices:
             on_usd={p: float(usd[t]) for p, usd in self.on_usd.items()},
             host_usd={(p, t): float(usd[t]) for p, usd in self.host_usd.items()},
             call_usd=self.call_usd,
+            decision_usd={key: float(usd[t]) for key, usd in self.decision_usd.items()},
             penalty_usd=penalty,
         )
 
 
 def joined(problem: ProgramInput, routes: tuple[PoolRoute, ...]) -> bool:
     """Whether any row joins hours, the budget apart."""
+    if joining(problem):
+        return True
     contracts = any(terms.units is not None for terms in problem.relays) or bool(accounts(problem))
     return contracts or any(not route.elastic or route.boot_usd > 0 for route in routes)
 
@@ -103,7 +112,7 @@ def month_of(model: Model) -> Month:
     problem = model.problem
     base = {p: round(v.varValue or 0.0) for p, v in model.base.items()}
     units = {a: round(v.varValue or 0.0) for a, v in model.units.items()}
-    closed = frozenset(a for a, v in model.tier.items() if (v.varValue or 0.0) < 0.5)
+    unbought = frozenset(a for a, v in model.tier.items() if (v.varValue or 0.0) < 0.5)
     volume = problem.demand.mean_rps.sum(axis=0) * problem.demand.weight_h
     allotment = {}
     for g, account in enumerate(accounts(problem)):
@@ -114,7 +123,8 @@ def month_of(model: Model) -> Month:
                     spent[t] += usd * (variable.varValue or 0.0)
             left = max(0.0, account.cap_usd * (1 - 1e-9) - spent.sum())
             allotment[g] = spent * min(1.0, account.cap_usd / max(spent.sum(), 1e-9)) + left * volume / max(volume.sum(), 1e-9)
-    return Month(base, units, closed, allotment, hourly_usd(model))
+    decided = {key: round(v.varValue or 0.0) for key, v in model.decisions.items()}
+    return Month(base, units, unbought, decided, allotment, hourly_usd(model))
 
 
 def hourly_usd(model: Model) -> Floats:

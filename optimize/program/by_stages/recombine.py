@@ -14,6 +14,7 @@ from optimize.program.answer import Parts
 from optimize.program.by_stages.hour_programs import in_order
 from optimize.program.by_stages.month import Month
 from optimize.program.routes import PoolRoute
+from optimize.program.rows.joining import joining
 from optimize.records import Floats, Ints, ProgramInput
 from sim.exact import dot
 
@@ -76,11 +77,14 @@ def beside_month(problem: ProgramInput, routes: tuple[PoolRoute, ...], month: Mo
         if not route.elastic:
             fits &= other.hosts[route.index] <= month.base.get(route.index, 0)
     for a, terms in enumerate(problem.relays):
-        if a in month.closed:
+        if a in month.unbought:
             fits &= ~other.calls[a].any(axis=0)
         elif terms.units is not None:
             load = np.where(terms.eligible, terms.units.load, 0.0)
             fits &= dot(load, other.calls[a] * problem.demand.mean_rps) * problem.demand.peak_factor <= month.units.get(a, 0) + 1e-9
+    for family in joining(problem):
+        for key, need in family.needed(problem, other.calls, other.hosts).items():
+            fits &= need <= month.decided.get(key, 0)
     answer = given.copy()
     for mine, theirs in zip(answer.hourly(), other.hourly(), strict=True):
         mine[..., fits] = theirs[..., fits]

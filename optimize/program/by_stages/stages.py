@@ -130,7 +130,7 @@ def payments_bind(problem: ProgramInput, month: Month) -> bool:
     """Whether an hour beside `month` does not see what a call costs: accounts that pay a minimum or have a cap."""
     return any(
         account.cap_usd is not None
-        or max(usd for a, usd in zip(account.members, account.least_usd, strict=True) if a not in month.closed) > 0
+        or any(usd > 0 for a, usd in zip(account.members, account.least_usd, strict=True) if a not in month.unbought)
         for account in accounts(problem)
     )
 

@@ -6,6 +6,7 @@ from optimize.program.routes import PoolRoute
 from optimize.program.rows.accounts import budget_row, choice_rows, payment_rows, payment_variables
 from optimize.program.rows.demand import again_rows, demand_rows, miss_rows
 from optimize.program.rows.hosts import capacity_rows, linking_rows, running_rows, spot_rows, start_rows, stock_rows
+from optimize.program.rows.joining import joining
 from optimize.program.rows.model import Model, View, variables
 from optimize.program.rows.provisioned_units import unit_rows, unit_variables
 from optimize.program.rows.relays import limit_rows, share_rows, vendor_rows
@@ -23,7 +24,10 @@ def build(problem: ProgramInput, view: View, routes: tuple[PoolRoute, ...]) -> M
     model = variables(problem, view, routes)
     payment_variables(model)
     unit_variables(model)
-    for family in FAMILIES:
+    families = joining(problem)
+    for each in families:
+        each.variables(model)
+    for family in (*FAMILIES, *(each.rows for each in families)):
         family(model)
     objective = dict(model.money + model.penalty)
     for variable, usd in model.extra:  # of a variable that has a price already

@@ -38,6 +38,7 @@ class View:
     host_usd     (pool, slice) -> USD per host, call_usd  relay -> share of its prices: added to the objective only, in place of rows
     allotment    account -> USD that these hours may pay it
     before       pool -> hosts in the hour before, where known: those beyond them start
+    decided      further decisions of the month (`joining`) at their values;  decision_usd  the same at an hour's share of their price
     """
 
     slices: tuple[int, ...]
@@ -56,6 +57,8 @@ class View:
     call_usd: dict[int, float] = field(default_factory=dict)
     allotment: dict[int, float] = field(default_factory=dict)
     before: dict[int, int] | None = None
+    decided: dict[Key, int] = field(default_factory=dict)
+    decision_usd: dict[Key, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -83,6 +86,7 @@ class Model:
     calls     (relay, class, slice), unserved (class, slice): likewise
     units     relay -> provisioned units, any_units relay -> whether there are any;  tier  relay -> bought;  topup account -> USD
     starts    (pool, slice) -> hosts that start
+    decisions  (kind, index) -> further decisions of the month, see `joining`;  decision_usd  what each costs a month
     money     terms of the monthly cost in USD;  extra, penalty  further terms of the objective
     calls_usd  terms of `money` for calls, by key
     """
@@ -105,6 +109,8 @@ class Model:
     tier: dict[int, Column] = field(default_factory=dict)
     topup: dict[int, Column] = field(default_factory=dict)
     starts: dict[tuple[int, int], Column] = field(default_factory=dict)
+    decisions: dict[Key, Column] = field(default_factory=dict)
+    decision_usd: dict[Key, float] = field(default_factory=dict)
     money: list[Pair] = field(default_factory=list)
     extra: list[Pair] = field(default_factory=list)
     penalty: list[Pair] = field(default_factory=list)
@@ -115,6 +121,19 @@ class Model:
         category = pulp.LpInteger if integer else pulp.LpContinuous
         variable = self.prob.add_variable(self.names.of(kind, index), low, most, category)
         self.columns.append(variable)
+        return variable
+
+    def decision(self, kind: str, most: int, usd: float = 0.0, **index: int) -> Column:
+        """A whole number of the month up to `most`, which costs `usd` each: a variable, or in hours apart what `joining` says."""
+        key: Key = (kind, *index.values())
+        value = self.view.decided.get(key)
+        low, high = (0, most) if value is None else (value, value)
+        variable = self.column(kind, low, high, True, **index)
+        self.decisions[key], self.decision_usd[key] = variable, usd
+        if self.view.month and usd:
+            self.money.append((variable, usd))
+        elif self.view.decision_usd.get(key):
+            self.extra.append((variable, self.view.decision_usd[key]))
         return variable
 
     def add(self, family: str, terms: Iterable[Pair], sense: int, rhs: float, **index: int | str) -> None:

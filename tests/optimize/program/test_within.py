@@ -124,7 +124,7 @@ def closed_tier_or_none(given: ProgramInput) -> tuple[Parts, Parts]:
 def test_an_hour_that_calls_a_tier_which_the_month_has_not_bought_is_left_where_it_was() -> None:
     given = problem([[1.0, 1.0]], [], [relay("r", [1e-4], [0.0])], [])
     nothing, calling = closed_tier_or_none(given)
-    shut = beside_month(given, (), Month({}, closed=frozenset({0})), nothing, calling)
+    shut = beside_month(given, (), Month({}, unbought=frozenset({0})), nothing, calling)
     assert shut.unserved.all() and not shut.calls.any()
     free = beside_month(given, (), Month({}), nothing, calling)
     assert free.calls[0, 0, 0] == 1.0 and free.unserved.tolist() == [[0.0, 1.0]]

@@ -11,6 +11,7 @@ from optimize.explain.answer_quality import quality_of
 from optimize.explain.binding import binding
 from optimize.explain.cost_gap import fluid_bound
 from optimize.explain.explanation import surroundings
+from optimize.explain.late import late_relays
 from optimize.explain.notes import (
     ASSUMPTIONS,
     calibration_warnings,
@@ -156,6 +157,10 @@ def without_plan(market: Market, settled: Settled) -> tuple[Settled, list[HourEv
     if free.unserved and simple is None:
         return settled, [], "infeasible", [f"at any budget: {unserved_note(market, free)}"]
     need = free.solution.cost_usd if simple is None else simple[0].solution.cost_usd
+    if not free.unserved and settled.solution.cost_usd > market.budget_usd * (1 + 1e-9):  # what is paid in any case is too much alone
+        best, evidence = prove(replace(market, budget_usd=math.inf), free)
+        if proven_status(best, evidence) == "met":
+            return best, evidence, "over_budget", [over_words(market, best.solution.cost_usd)]
     inside = unserved_note(market, settled)
     return settled, [], "over_budget", [over_words(market, need), f"inside the budget: {inside}"]
 
@@ -218,7 +223,7 @@ def assemble(
         fluid_bound_usd=fluid_bound(market),
         alternatives=around.alternatives if around else (),
         flips=around.flips if around else (),
-        dropped=dropped,
+        dropped=(*dropped, *late_relays(market, solution, problem.relays)),
         binding=binding(market, settled),
         demand_band=around.demand_band if around else (),
         rounds=market.rounds,

@@ -29,7 +29,7 @@ class Shadow:
 
     name          what there is more of;  amount, unit  how much more
     saves_usd     a month, at most: the relaxation gains no less than the program does from one unit
-    serves_share  further share of all requests that is served (budgets only)
+    serves_share  further share of all requests that is served, where some are not: then nothing is saved
     """
 
     name: str
@@ -142,6 +142,8 @@ class NoPlan:
     gives: tuple[Give, ...]
     examined: bool  # whether promises were relaxed one by one
     too_long: tuple[TooLong, ...] = ()  # of the classes that no budget serves
+    binding: tuple[str, ...] = ()  # which policy, stock or limit leaves requests unserved, in words
+    late: tuple[str, ...] = ()  # which promise each candidate breaks alone, in words
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,8 @@ from dataclasses import replace
 import numpy as np
 
 from optimize.explain.binding import relay_need
+from optimize.explain.late import why_unserved
+from optimize.explain.loosened import binding_words
 from optimize.market.pools import known_all
 from optimize.money.amounts import amount_usd
 from optimize.records import Alternative, RelayTerms
@@ -116,6 +118,14 @@ def unserved_note(market: Market, settled: Settled) -> str:
     return "; ".join(parts)
 
 
+def reasons(market: Market, restriction: Restriction, settled: Settled) -> list[str]:
+    """Why the restricted plan leaves requests out: the promise that each candidate breaks, and the policy or limit that binds."""
+    left = [c for c, lost in enumerate(settled.solution.unserved) if (lost > 1e-6 * np.maximum(market.demand.mean_rps[c], 1e-12)).any()]
+    relays = [terms for terms in map(restriction.keep_relay, market.relays) if terms is not None]
+    late = why_unserved(market, [state for state in market.states if restriction.keep_pool(state)], relays, left)
+    return [*filter(None, [late]), *binding_words(settled.problem, settled.solution)]
+
+
 def caveats(settled: Settled) -> str:
     """What a reader must know of this row: unmeasured pools, and account limits that would have to be raised; else empty."""
     words = [] if known_all(settled.problem, settled.solution) else ["an estimate: not every pool was measured"]
@@ -139,6 +149,8 @@ def alternative(restriction: Restriction, market: Market) -> Alternative:
     if settled.unserved:
         simple = simplest(market, restriction, NO_BUDGET, LIGHT)
         if simple is None:
-            return Alternative(restriction.name, "infeasible", None, unserved_note(market, settled))
+            return Alternative(
+                restriction.name, "infeasible", None, "; ".join([unserved_note(market, settled), *reasons(market, restriction, settled)])
+            )
         settled, cost = simple[0], simple[0].solution.cost_usd
     return Alternative(restriction.name, "over_budget" if cost > market.budget_usd else "within_budget", cost, caveats(settled))

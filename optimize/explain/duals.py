@@ -9,6 +9,7 @@ import numpy as np
 import pulp
 
 from optimize.money import HOUR_S
+from optimize.money.amounts import amount_usd, per_unit_usd
 from optimize.program.routes import PoolRoute, penalty_usd, pool_route
 from optimize.program.rows.accounts import Wide, widened
 from optimize.program.rows.build import build
@@ -20,8 +21,10 @@ from optimize.records import ProgramInput, ProgramSolution
 from optimize.result import Floats, Shadow
 from sim.exact import dot
 
+LEAST_SHARE = 1e-6  # of all requests: below this nothing is unserved
 LEAST_USD = 0.005  # a month, for one unit: below this a price is the solver's tolerance
 RPM, TPM, BUDGET_USD, POINT = 1000.0, 1e6, 1000.0, 0.01  # what people raise such limits by
+UNSERVED_PART = 0.5  # of the penalty, which is at least ten times what any request costs: from there on a price is penalty
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,41 @@ class Relaxation:
     def total(self, rows: Iterable[Key]) -> float:
         """Sum of duals."""
         return sum(self.duals.get(key, 0.0) for key in rows)
+
+    @property
+    def requests(self) -> float:
+        """Requests a month."""
+        return float(dot(self.problem.demand.mean_rps, self.problem.demand.weight_h).sum()) * HOUR_S
+
+    @property
+    def lacking(self) -> bool:
+        """Whether requests stay unserved, so that prices of rows are penalties and no money."""
+        return self.unserved > LEAST_SHARE * self.requests
+
+
+def points(share: float) -> str:
+    """A share in points, as exactly as the relaxation is worth.
+
+    >>> points(0.00999), points(0.111), points(0.000123)
+    ('1', '11.1', '0.012')
+    """
+    return f"{round(100 * share, 1):g}" if share >= 0.001 else f"{100 * share:.2g}"
+
+
+def shadow(found: Relaxation, name: str, amount: float, unit: str, worth: float, what: str, today: str) -> list[Shadow]:
+    """What `amount` more of something is worth by the objective: money, or where requests are unserved the share that it serves.
+
+    The penalty of an unserved request is at least ten times what any request costs, so there its count is what the objective gains.
+    """
+    if worth <= LEAST_USD:
+        return []
+    if not found.lacking:
+        return [Shadow(name, amount, unit, worth, f"{what} saves up to ${worth:,.2f} a month ({today})")]
+    share = min(per_unit_usd(worth, found.penalty_usd), found.unserved) / found.requests
+    if share <= LEAST_SHARE:
+        return []
+    words = f"{what} serves up to {points(share)} points more of all requests ({today})"
+    return [Shadow(name, amount, unit, 0.0, words, share)]
 
 
 def measured_only(problem: ProgramInput) -> ProgramInput:
@@ -100,15 +138,18 @@ def stock_rows_alone(model: Model) -> tuple[str, ...]:
 
 
 def demand_duals(found: Relaxation) -> Floats:
-    """[classes, slices] USD a month that the demand of a class in an hour costs at the margin."""
-    classes, slices = found.problem.demand.mean_rps.shape
-    return np.array([[found.duals.get(("demand", c, t), 0.0) for t in range(slices)] for c in range(classes)])
+    """[classes, slices] USD a month that the demand of a class in an hour costs at the margin; NaN where one request more goes unserved."""
+    demand = found.problem.demand
+    classes, slices = demand.mean_rps.shape
+    usd = np.array([[found.duals.get(("demand", c, t), 0.0) for t in range(slices)] for c in range(classes)])
+    penalty = amount_usd(found.penalty_usd, demand.mean_rps * demand.weight_h * HOUR_S)
+    return np.where(found.lacking & (usd > UNSERVED_PART * penalty), np.nan, usd)
 
 
 def shadows(found: Relaxation, solution: ProgramSolution) -> tuple[Shadow, ...]:
     """Everything scarce that has a price, dearest first."""
     answer = [*stock_shadows(found), *limit_shadows(found, solution), *policy_shadows(found)]
-    answer.sort(key=lambda shadow: (-shadow.saves_usd, shadow.name))
+    answer.sort(key=lambda each: (-each.saves_usd, -each.serves_share, each.name))
     return (*budget_shadow(found), *answer)
 
 
@@ -118,11 +159,10 @@ def stock_shadows(found: Relaxation) -> list[Shadow]:
     answer = []
     for name in found.offers:
         saves = max(0.0, -found.total(key for key in found.duals if key[:2] == ("stock", name)))
-        if saves > LEAST_USD:
-            offer = by_id[name]
-            gpus = f"{offer.gpus} x {offer.gpu}" if offer.gpus > 1 else offer.gpu
-            words = f"one more {name} host ({gpus}) in stock saves up to ${saves:,.2f} a month (today {offer.stock})"
-            answer.append(Shadow(f"stock of {name}", 1.0, "host", saves, words))
+        offer = by_id[name]
+        gpus = f"{offer.gpus} x {offer.gpu}" if offer.gpus > 1 else offer.gpu
+        what = f"one more {name} host ({gpus}) in stock"
+        answer += shadow(found, f"stock of {name}", 1.0, "host", saves, what, f"today {offer.stock}")
     return answer
 
 
@@ -139,9 +179,8 @@ def limit_shadows(found: Relaxation, solution: ProgramSolution) -> list[Shadow]:
             if limit is None or limit <= 0:
                 continue
             saves = max(0.0, -found.total((kind, v, t) for t in slices)) / max(limit, 1.0) * more
-            if saves > LEAST_USD:
-                words = f"+{more:,.0f} {unit} at {terms.relay.id} saves up to ${saves:,.2f} a month (today {limit:,.0f})"
-                answer.append(Shadow(f"{unit} of {terms.relay.id}", more, unit, saves, words))
+            what = f"+{more:,.0f} {unit} at {terms.relay.id}"
+            answer += shadow(found, f"{unit} of {terms.relay.id}", more, unit, saves, what, f"today {limit:,.0f}")
     return answer
 
 
@@ -149,11 +188,8 @@ def policy_shadows(found: Relaxation) -> list[Shadow]:
     """One point more of the share that relays, or one vendor of them, may serve."""
     names = [key for key in found.duals if key[0] == "relay_share"]
     saves = max(0.0, -found.total(names)) * POINT
-    if saves <= LEAST_USD:
-        return []
-    today = found.problem.max_relay_share
-    words = f"one point more for relays in every hour saves up to ${saves:,.2f} a month (policy.max_relay_share today {today:.0%})"
-    return [Shadow("max_relay_share", POINT, "share", saves, words)]
+    today = f"policy.max_relay_share today {found.problem.max_relay_share:.0%}"
+    return shadow(found, "max_relay_share", POINT, "share", saves, "one point more for relays in every hour", today)
 
 
 def budget_shadow(found: Relaxation) -> list[Shadow]:
@@ -164,9 +200,8 @@ def budget_shadow(found: Relaxation) -> list[Shadow]:
     price = max(0.0, -found.duals.get(("budget",), 0.0)) / max(limit - found.problem.fixed_usd, 1.0)
     if price <= 0:
         return []
-    requests = float(dot(found.problem.demand.mean_rps, found.problem.demand.weight_h).sum()) * HOUR_S
     each = (1.0 + price) / found.penalty_usd  # requests per USD
     more = min(BUDGET_USD, found.unserved / each)
-    served = more * each / requests
+    served = more * each / found.requests
     words = f"+${more:,.0f} of budget raises the share that is served by up to {100 * served:.3g} points (today ${limit:,.0f})"
     return [Shadow("budget", more, "USD", 0.0, words, served)]

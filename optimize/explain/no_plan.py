@@ -7,11 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from optimize.explain.late import why_unserved
+from optimize.explain.loosened import EVERYTHING, binding_words, served_share_of
 from optimize.explain.prompts_too_long import too_long
 from optimize.market.pools import known_all, pool_states
 from optimize.market.relay_terms import relay_terms
-from optimize.money import HOUR_S
-from optimize.records import SloRow
+from optimize.records import ProgramInput, ProgramSolution, SloRow
 from optimize.result import Give, Left, NoPlan
 from optimize.search.loop import Market, Restriction, Settled, settle
 from optimize.search.routing import with_escalations
@@ -28,19 +29,41 @@ def no_plan(market: Market, settled: Settled, status: str, full: bool) -> NoPlan
     """The explanation of a plan that leaves requests unserved (`settled`), whose status is over_budget or infeasible."""
     free = settle(market, Restriction("without a budget", budget_usd=math.inf))
     never = left_out(free)
+    short = free if free.unserved else settled
+    left = [market.scenario.request_classes.index(each) for each in market.scenario.request_classes if each.name in {n.name for n in never}]
     nobody = tuple(each.name for each in never if not may_serve(market, free.problem.class_names.index(each.name)))
     long = tuple(found for each in never if (found := too_long(market, free.problem.class_names.index(each.name))) is not None)
     wanted = {each.name for each in never or left_out(settled)} - set(nobody) - {each.class_name for each in long}
+    binding = binding_words(short.problem, short.solution)
+    if any(EVERYTHING in each for each in binding):
+        wanted = set()  # a policy or limit alone is the reason: no promise has to give
     examined = full or len(market.states) <= SMALL or not wanted
     return NoPlan(
         smallest_budget_usd=None if free.unserved else free.solution.cost_usd,
-        served_share=served_share(settled),
+        served_share=served_share_of(settled.problem, settled.solution),
         left=left_out(settled),
         never=tuple(each.name for each in never),
         nobody=nobody,
         gives=gives(market, wanted, market.budget_usd if status == "over_budget" else math.inf) if examined else (),
         examined=examined,
         too_long=long,
+        binding=binding,
+        late=tuple(filter(None, [why_unserved(market, market.states, market.relays, left)])),
+    )
+
+
+def no_plan_given(problem: ProgramInput, solution: ProgramSolution) -> NoPlan:
+    """The explanation for capacities that the user measured: what binds."""
+    left = left_out_of(problem, solution)
+    return NoPlan(
+        smallest_budget_usd=None,
+        served_share=served_share_of(problem, solution),
+        left=left,
+        never=(),
+        nobody=(),
+        gives=(),
+        examined=True,
+        binding=binding_words(problem, solution),
     )
 
 
@@ -49,18 +72,16 @@ def may_serve(market: Market, c: int) -> bool:
     return any(c in state.option.classes for state in market.states) or any(bool(relay.eligible[c]) for relay in market.relays)
 
 
-def served_share(settled: Settled) -> float:
-    """Share of all requests of a month that are served inside their promises, as planned."""
-    demand = settled.problem.demand
-    lost = float(dot(settled.solution.unserved, demand.weight_h).sum()) * HOUR_S
-    return 1.0 - lost / max(float(dot(demand.mean_rps, demand.weight_h).sum()) * HOUR_S, 1e-12)
-
-
 def left_out(settled: Settled) -> tuple[Left, ...]:
     """Classes that lose requests, with the hours in which they do."""
-    demand, lost = settled.problem.demand, settled.solution.unserved
+    return left_out_of(settled.problem, settled.solution)
+
+
+def left_out_of(problem: ProgramInput, solution: ProgramSolution) -> tuple[Left, ...]:
+    """The same of any solution."""
+    demand, lost = problem.demand, solution.unserved
     found = []
-    for c, name in enumerate(settled.problem.class_names):
+    for c, name in enumerate(problem.class_names):
         where = np.flatnonzero(lost[c] > 1e-6 * np.maximum(demand.mean_rps[c], 1e-12))
         if len(where):
             share = float(dot(lost[c], demand.weight_h) / dot(demand.mean_rps[c], demand.weight_h))

@@ -7,7 +7,7 @@ import numpy as np
 from optimize.explain.attribution import attribution
 from optimize.explain.bottleneck import bottlenecks, relay_room
 from optimize.explain.duals import demand_duals, measured_only, relaxation, shadows
-from optimize.explain.no_plan import no_plan
+from optimize.explain.no_plan import no_plan, no_plan_given
 from optimize.records import CostLine, ProgramInput, ProgramSolution
 from optimize.result import NoPlan, Why
 from optimize.search.loop import Market, Restriction, Settled
@@ -21,6 +21,7 @@ def why_given(problem: ProgramInput, solution: ProgramSolution, lines: tuple[Cos
     return Why(
         shadows=shadows(bound, solution),
         attribution=attribution(problem, solution, lines, demand_duals(bound)),
+        no_plan=no_plan_given(problem, solution) if lacking else None,
         notes=relay_room(problem, solution),
     )
 

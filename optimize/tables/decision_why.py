@@ -87,7 +87,8 @@ def class_cost_table(plan: Plan, found: Attribution) -> Table:
     rows: list[tuple[Value, ...]] = []
     for c, name in enumerate(plan.program.class_names):
         total = float(requests[c].sum())
-        known = dot(np.nan_to_num(marginal[c]), requests[c]) / total if total > 0 else math.nan
+        told = np.isfinite(marginal[c])
+        known = dot(marginal[c][told], requests[c][told]) / float(requests[c][told].sum()) if requests[c][told].any() else math.nan
         rows.append((name, ALL, int(cents[c].sum()) / 100, total, _finite(float(known))))
         if len(demand.slices) > 1:
             rows += [
@@ -161,6 +162,8 @@ def no_plan_lines(plan: Plan, bill: Bill, found: NoPlan) -> list[str]:
         lines.append(
             f"{left.name}: {left.share:.1%} left out, " + ("in every hour" if always else f"in {counted(len(left.hours), 'hour')}: {named}")
         )
+    lines += found.binding
+    lines += found.late
     lines += [give.sentence for give in found.gives]
     if not found.examined:
         lines.append("which promise would have to give: `optimize --explain full` relaxes each in turn (minutes)")
@@ -189,6 +192,8 @@ def _no_plan_json(plan: Plan, found: NoPlan) -> dict[str, Any]:
         "served_share": _round(found.served_share),
         "never": list(found.never),
         "nobody": list(found.nobody),
+        "binding": list(found.binding),
+        "late": list(found.late),
         "left": [{"class": each.name, "share": _round(each.share), "hours": list(each.hours)} for each in found.left],
         "promises": [
             {

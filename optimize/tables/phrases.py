@@ -134,7 +134,8 @@ def held_words(plan: Plan, proof: Verification) -> str:
     hours = len(plan.demand.slices)
     span, chance = ("week", RISK) if hours > 1 else ("hour", risk(1))
     sure = f"a fresh {span} breaks one with at most {percent(chance)} chance"
-    looked = f"{counted(len(proof.hours), 'hour')} on {seeds_used(proof)} hold-out seeds"
+    most = max(proof.seeds_by_hour or (len(proof.seeds),))
+    looked = f"{counted(len(proof.hours), 'hour')} on {seeds_used(proof)} hold-out {plural(most, 'seed')}"
     return f"Every promise held in {proof.requests_simulated:,} simulated requests, {looked}; {sure}."
 
 

@@ -12,6 +12,7 @@ from sim.catalog.facts import Relay
 from sim.catalog.relay_records import RetryPolicy
 from sim.engine.deployment import PS
 from sim.exact import exp
+from sim.latency import quantile
 from sim.relay.law import draw
 from sim.relay.outages import outage_share
 from sim.scenario.scenario import Slo
@@ -54,10 +55,30 @@ def relay_miss(
     network_s: float = 0.0,
     retry: RetryPolicy | None = None,
 ) -> Floats:
-    """[slos] share of the requests with these lengths that miss each limit while no RPM/TPM limit
-    throttles; errors are retried.
+    """[slos] share of the requests with these lengths that miss each limit; see `relay_latency`."""
+    values = relay_latency(relay, input_tokens, output_tokens, seed, network_s, retry)
+    return np.array([float(np.mean(values[slo.metric] > slo.limit_s)) for slo in slos])
 
-    Requests that do not fit `max_context`, whose attempts all fail, or that come in an outage miss everything. Load is that of the
+
+def relay_quantiles(
+    relay: Relay, slos: Sequence[Slo], input_tokens: npt.NDArray[np.integer], output_tokens: npt.NDArray[np.integer], seed: int
+) -> Floats:
+    """[slos] seconds within which the promised share of the requests with these lengths stays; see `relay_latency`."""
+    values = relay_latency(relay, input_tokens, output_tokens, seed)
+    return np.array([quantile(values[slo.metric], slo.quantile) for slo in slos])
+
+
+def relay_latency(
+    relay: Relay,
+    input_tokens: npt.NDArray[np.integer],
+    output_tokens: npt.NDArray[np.integer],
+    seed: int,
+    network_s: float = 0.0,
+    retry: RetryPolicy | None = None,
+) -> dict[str, Floats]:
+    """Metric -> [requests] seconds, while no RPM/TPM limit throttles; errors are retried.
+
+    Requests that do not fit `max_context`, whose attempts all fail, or that come in an outage take for ever. Load is that of the
     highest level that was measured: pessimistic below it.
     """
     retry, rng, size = retry or relay.retry or RetryPolicy(), np.random.default_rng([seed, 0x51A7]), len(output_tokens)
@@ -79,7 +100,7 @@ def relay_miss(
     if (down := outage_share(relay.outages)) > 0.0:
         never |= rng.random(size) < down
     values = {"ttft": lost_s + ttft_s, "tpot": tpot_s, "e2e": lost_s + e2e_s}
-    return np.array([float(np.mean(never | (values[slo.metric] > slo.limit_s))) for slo in slos])
+    return {name: np.where(never, np.inf, seconds) for name, seconds in values.items()}
 
 
 def ceiling_s(retry: RetryPolicy, failures: int) -> float:

@@ -79,5 +79,6 @@ def test_no_amount_of_an_unserved_plan_is_above_the_bill(tmp_path: Path) -> None
 def most(value: Any) -> float:
     """The largest amount of money in a JSON value: numbers under keys that say so."""
     if isinstance(value, dict):
-        return max((float(v) if "usd" in k or "per_month" in k or "marginal" in k else most(v) for k, v in value.items() if v), default=0.0)
+        money = {k for k in value if ("per_month" in k and "requests" not in k) or k in ("saves", "marginal", "cost")}
+        return max((float(v) if k in money else most(v) for k, v in value.items() if v), default=0.0)
     return max(map(most, value), default=0.0) if isinstance(value, list) else 0.0

@@ -1,6 +1,6 @@
 """Fit the step cost to measured points and write the calibration rows of the catalogue.
 
-    python -m sim.calibration.fit POINTS.csv [MORE.csv ...] --out sim/catalog/calibration.yaml --date 2026-12-01
+    python -m sim.calibration.fit POINTS.csv [MORE.csv ...] --out sim/catalog/calibration.yaml --date 2026-11-30
 
 Prints cross-validated errors by GPU and metric. Never needed to plan: the rows that it wrote are part of the catalogue.
 """
@@ -136,7 +136,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m sim.calibration.fit", description="Fit the step cost to measured points.")
     parser.add_argument("points", type=Path, nargs="+", help="CSV of measured points")
     parser.add_argument("--out", type=Path, help="calibration.yaml to write; without it only the tables are printed")
-    parser.add_argument("--date", default="2026-12-01", help="date of the fit, written to each row")
+    parser.add_argument("--date", default="2026-11-30", help="date of the fit, written to each row")
     chosen = parser.parse_args(arguments)
     catalog = load_catalog()
     listed = [point for path in chosen.points for point in load_points(path)]

@@ -47,7 +47,16 @@ GPUS = {
 FORMATS = {"w8a8": "int8", "w4a16": "int4", "awq": "int4", "gptq": "int4", "mxfp4": "nvfp4"}
 PLAIN_INT4 = "int4-plain"  # kernels of before Marlin
 PLAIN_SOURCES = ("AccelMark",)  # asks vLLM for `quantization: gptq` (suites/suite_C/suite.json), which shuts Marlin out
-MODELS = {"llama-3.2-11b-vision": "llama-3.1-8b"}  # text traffic: the same shape, cross-attention layers idle
+MODELS = {  # names of files -> those of the catalogue
+    "llama-3.2-11b-vision": "llama-3.1-8b",  # text traffic: the same shape, cross-attention layers idle
+    "llama-3-8b": "llama-3.1-8b",
+    "llama-3-70b": "llama-3.1-70b",
+    "llama-3.3-70b": "llama-3.1-70b",
+    "phi-4-14b": "phi-4",
+    "mistral-nemo-12b": "mistral-nemo",
+    "yi-1.5-34b": "yi-34b",
+    "llama-4-scout-17b-16e": "llama-4-scout",
+}
 SCENARIOS = ("offline", "fixed_concurrency", "fixed_qps", "single_stream")
 NUMBERS = ("tp", "input_tokens_mean", "output_tokens_mean")
 LIMITS = ("max_num_seqs", "max_num_batched_tokens", "kv_blocks")
@@ -148,6 +157,16 @@ def _measured(row: Mapping[str, str], output_tokens: float) -> tuple[dict[str, f
     return measured, statistic
 
 
+def _gpu(name: str) -> str:
+    """The id of the catalogue for a card as people write it, with or without its memory and its socket.
+
+    >>> _gpu("A100-80GB-PCIe"), _gpu("NVIDIA A10-24GB"), _gpu("H100 80GB HBM3"), _gpu("l40s")
+    ('a100-pcie', 'a10', 'h100', 'l40s')
+    """
+    text = re.sub(r"^nvidia[ -]|^geforce[ -]|[ -]hbm\w+$", "", name.strip().lower().replace("_", "-")).replace(" ", "-")
+    return {key.lower(): value for key, value in GPUS.items()}.get(text, text)
+
+
 def _format(row: Mapping[str, str]) -> str:
     """Weight format of the catalogue; 4-bit integers by their kernel, which is Marlin unless the source shuts it out."""
     found = FORMATS.get(row["weights"], row["weights"])
@@ -188,7 +207,7 @@ def point_of(row: Mapping[str, str]) -> Point:
         raise ValueError(f"scenario: {row['scenario']!r} is unknown; write one of {', '.join(SCENARIOS)}")
     measured, statistic = _measured(row, leaving or 0.0)
     requests, in_flight = _number(row, "requests"), _number(row, "concurrency")
-    gpu, engine = GPUS.get(row["gpu"], row["gpu"].lower()), engine_release(row["engine"], row.get("engine_version", ""), _measured_on(row))
+    gpu, engine = _gpu(row["gpu"]), engine_release(row["engine"], row.get("engine_version", ""), _measured_on(row))
     settings = settings_of(row.get("source", ""), row, engine, gpu, int(in_flight) if in_flight else None)
     stated = row.get("kv_cache", "")
     numbers = settings.kv_bytes_per_number or 2
@@ -197,7 +216,7 @@ def point_of(row: Mapping[str, str]) -> Point:
         gpu=gpu,
         tensor_parallel=int(tensor or 1),
         pipeline_parallel=int(_number(row, "pp") or 1),
-        model=MODELS.get(row["model"], row["model"]),
+        model=MODELS.get(row["model"].lower(), row["model"].lower()),
         weights=_format(row),
         kv_bytes_per_number=(1 if stated.startswith("fp8") else 2) if stated else numbers,
         engine=engine,

@@ -1,6 +1,6 @@
 """Engine settings that a source's public launch scripts state and its rows do not.
 
-InferenceX: `benchmarks/*.sh` of github SemiAnalysisAI/InferenceX as of October 2025 to March 2026, read 2026-12-01. All of its servers run
+InferenceX: `benchmarks/*.sh` of github SemiAnalysisAI/InferenceX as of October 2025 to March 2026. All of its servers run
 without a prefix cache, and its client sends ten prompts per place in flight.
 """
 

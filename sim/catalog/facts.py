@@ -162,6 +162,7 @@ class Relay:
     torn_share: float = 0.0  # part of answers that break off in the middle: billed, and asked for again
     outages: Outages | None = None
     retry: RetryPolicy | None = None  # of the clients of this relay; None: the default
+    prefill_s_per_token: float = 0.0  # of a prompt beyond the length that TTFT was measured at; assumed from the model's size
     contract: Contract | None = None  # document behind contracted or quoted prices
 
 

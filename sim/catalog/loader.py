@@ -12,8 +12,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from sim.catalog.assumed_latency import assumed_prefill_s_per_token
 from sim.catalog.check import ROWS, instead, record_of
-from sim.catalog.facts import CalibrationRow, Catalog, Relay, Source
+from sim.catalog.facts import CalibrationRow, Catalog, Model, Relay, Source
 from sim.errors import InputError
 
 FOLDER = Path(__file__).parent
@@ -85,6 +86,11 @@ def _load(folder: Path) -> Catalog:
     return replace(_catalog(rows, fx, digest.hexdigest()), files=files)
 
 
+def with_prefill(relay: Relay, models: dict[str, Model]) -> Relay:
+    """`relay` with what is assumed of its prompts, by the size of its model."""
+    return replace(relay, prefill_s_per_token=assumed_prefill_s_per_token(models.get(relay.model)))
+
+
 def _catalog(rows: dict[str, dict[str, Any]], fx: dict[str, float], digest: str) -> Catalog:
     prices = [row.source.date for name in ("offers", "relays") for row in rows[name].values()]
     return Catalog(
@@ -92,7 +98,7 @@ def _catalog(rows: dict[str, dict[str, Any]], fx: dict[str, float], digest: str)
         models=rows["models"],
         weight_formats=rows["weight_formats"],
         offers=rows["offers"],
-        relays=rows["relays"],
+        relays={name: with_prefill(row, rows["models"]) for name, row in rows["relays"].items()},
         calibration=tuple(rows.get("calibration", {}).values()),
         date=max(prices, default=""),
         digest=digest,

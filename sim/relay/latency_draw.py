@@ -8,6 +8,7 @@ from itertools import islice
 import numpy as np
 import numpy.typing as npt
 
+from sim.catalog.assumed_latency import MEASURED_AT_TOKENS
 from sim.catalog.facts import Relay
 from sim.catalog.relay_records import RetryPolicy
 from sim.engine.deployment import PS
@@ -40,10 +41,17 @@ def unthrottled_latency(relay: Relay, output_tokens: npt.NDArray[np.integer], rn
     return ttft_s, np.where(output_tokens > 1, tpot_s, 0.0), e2e_s
 
 
+def prompt_slope(relay: Relay) -> tuple[float, int]:
+    """Seconds that a prompt token adds to TTFT, and the tokens that add none: as measured, else as assumed from the model's size."""
+    if relay.latency is not None:
+        return relay.latency.ttft_s_per_input_token, 0
+    return relay.prefill_s_per_token, MEASURED_AT_TOKENS
+
+
 def prompt_s(relay: Relay, input_tokens: npt.NDArray[np.integer]) -> Floats:
-    """Seconds that prompts of these lengths add to TTFT; 0 where it was not measured: optimistic for long prompts."""
-    per_token = 0.0 if relay.latency is None else relay.latency.ttft_s_per_input_token
-    return np.asarray(input_tokens, float) * per_token
+    """Seconds that prompts of these lengths add to TTFT."""
+    slope_s, free = prompt_slope(relay)
+    return np.asarray(np.maximum(np.asarray(input_tokens, float) - free, 0.0) * slope_s)
 
 
 def relay_miss(

@@ -31,7 +31,7 @@ from sim.relay.latency_draw import (
     ceiling_s,
     first_draws,
     latency_blocks,
-    prompt_s,
+    prompt_slope,
     relay_miss,
     single_draws,
     uniform_draws,
@@ -102,7 +102,8 @@ class RelayServer:
         self._budget = None if share is None else RetryBudget(share)
         load = () if relay.latency is None else relay.latency.load
         self._load = [factors.tolist() for factors in load_factors(load, np.arange(LOAD_TABLE))] if load else None
-        self._prompt_ps = round(float(prompt_s(relay, np.ones(1, np.int64))[0]) * PS)
+        slope_s, self._free_tokens = prompt_slope(relay)
+        self._token_ps = round(slope_s * PS)
         self._in_flight = 0
         self._meter = _Meter()
 
@@ -141,7 +142,8 @@ class RelayServer:
         Once, instead of `submit`: the draws begin with a new block.
         """
         draws = first_draws(self._blocks, len(arrival_ps))
-        first_ps, token_ps = arrival_ps + self.endpoint.network_ps + draws[:, 0] + inputs * self._prompt_ps, draws[:, 1]
+        prompt_ps = np.maximum(inputs - self._free_tokens, 0) * self._token_ps
+        first_ps, token_ps = arrival_ps + self.endpoint.network_ps + draws[:, 0] + prompt_ps, draws[:, 1]
         finish_ps = first_ps + (outputs - 1) * token_ps
         deadline_ps = arrival_ps + self._deadline_ps
         late = finish_ps > deadline_ps
@@ -202,7 +204,7 @@ class RelayServer:
         if self._load is not None:
             at = min(self._in_flight + 1, LOAD_TABLE - 1)
             ttft_ps, token_ps = round(ttft_ps * self._load[0][at]), round(token_ps * self._load[1][at])
-        return ttft_ps + call.input_tokens * self._prompt_ps, token_ps
+        return ttft_ps + max(call.input_tokens - self._free_tokens, 0) * self._token_ps, token_ps
 
     def _admitted(self, now_ps: int, tokens: int) -> bool:
         """Charge both limits, or neither. Prompt and answer both count against TPM, at once, as vendors do

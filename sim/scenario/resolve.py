@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from sim.catalog.facts import Catalog, Offer, Relay, Source
+from sim.catalog.loader import with_prefill
 from sim.errors import InputError
 from sim.scenario import shapes
 from sim.scenario.context_budget import context_of, within
@@ -245,7 +246,7 @@ def _relay(spec: RelaySpec, catalog: Catalog, path: Path) -> Relay:
             given.setdefault("off_peak", None)  # a price list's cheap hours are not those of a price that the user was given
         latency = {"ttft_p50_s", "ttft_sigma", "tokens_per_s", "tokens_sigma", "latency"} & set(given)
         latency_source = _source(path, row.latency_source) if latency else row.latency_source
-        return replace(row, **({"source": _source(path, row.source)} | given), latency_source=latency_source)
+        return with_prefill(replace(row, **({"source": _source(path, row.source)} | given), latency_source=latency_source), catalog.models)
     defaults: dict[str, Any] = {
         "vendor": spec.name,
         "usd_per_mtok_cached": None,
@@ -254,7 +255,8 @@ def _relay(spec: RelaySpec, catalog: Catalog, path: Path) -> Relay:
         "grade": "quote",
         "max_context": context_of_model(str(given.get("model")), catalog),
     }
-    return Relay(id=spec.name, latency_source=_source(path), **({"source": _source(path)} | defaults | given))
+    relay = Relay(id=spec.name, latency_source=_source(path), **({"source": _source(path)} | defaults | given))
+    return with_prefill(relay, catalog.models)
 
 
 def context_of_model(model: str, catalog: Catalog) -> int:

@@ -16,9 +16,11 @@ from optimize.explain.notes import (
     ASSUMPTIONS,
     calibration_warnings,
     effort,
+    engine_notes,
     error_notes,
     hours_left_out,
     in_currency,
+    latency_warnings,
     log_notes,
     relay_warnings,
 )
@@ -208,6 +210,7 @@ def assemble(
         *calibration_warnings(settled),
     ]
     lines = cost_lines(problem, solution)
+    warnings += latency_warnings(problem, lines)
     market.tell(effort(market, evidence))
     if not only_plan:
         market.tell(Stage("the plan stands; now what surrounds it: alternatives, explanation, uncertainty", SETTLED))
@@ -232,6 +235,7 @@ def assemble(
             *routing_notes(scenario),
             *price_notes(scenario, problem.relays, solution.relay_flow, problem.demand.weight_h),
             *error_notes(settled),
+            *engine_notes(scenario, settled),
         ),
         warnings=tuple(dict.fromkeys(warnings)),
         usd_per_unit=scenario.catalog.fx_usd.get(scenario.budget.currency, 1.0),

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
+from optimize.money.bill import share_of_relays
 from optimize.money.price_claims import claim_flags, dated_warnings
 from optimize.money.units import to_currency
-from optimize.records import SloVerdict
+from optimize.records import CostLine, ProgramInput, SloVerdict
 from optimize.search.fresh_seeds import HOLD_OUT_SEEDS
 from optimize.search.hour_evidence import HourEvidence
 from optimize.search.loop import Market, Settled
 from optimize.search.verify import verification
+from sim.catalog.assumed_latency import has_assumed_latency
 from sim.catalog.facts import Catalog
+from sim.engine.release import CURRENT_VERSION
+from sim.engine.step_cost import best_row
 from sim.plural import counted
 from sim.scenario.scenario import LogTraffic, Scenario
 from sim.traffic.readers import read_log
@@ -100,6 +106,33 @@ def error_notes(settled: Settled) -> list[str]:
             kind = f"{deployment.weights.id} on {deployment.gpu.id}"
             notes.append(f"Simulator error for {kind}, held out, over all loads: {'; '.join(parts)}. The verdict does not contain it.")
     return list(dict.fromkeys(notes))
+
+
+def engine_notes(scenario: Scenario, settled: Settled) -> list[str]:
+    """For each calibrated kind of replica in the plan: which engine it is planned for, and how new the runs behind its step cost are."""
+    version = scenario.engine.get("version")
+    planned = f"vLLM {version}" if version else f"today's vLLM ({CURRENT_VERSION})"
+    notes = []
+    for p, state in enumerate(settled.pools):
+        deployment, cost = state.option.deployment, state.cost
+        if deployment is None or cost is None or not cost.calibrated or not settled.solution.hosts[p].any():
+            continue
+        row = best_row(deployment, scenario.catalog.calibration)
+        kind = f"{deployment.weights.id} on {deployment.gpu.id}"
+        if row is not None and not row.source.title.startswith("own runs"):
+            newest = f"the newest run behind its step cost is of {row.newest}"
+            measured = newest if row.newest else "no run behind its step cost is of vLLM from 0.8 on"
+            notes.append(f"{kind} is planned for {planned}; {measured}.")
+    return list(dict.fromkeys(notes))
+
+
+def latency_warnings(problem: ProgramInput, lines: Sequence[CostLine]) -> list[str]:
+    """What share of the bill is paid to relays whose latency nobody has probed."""
+    share = share_of_relays(lines, {terms.relay.id for terms in problem.relays if has_assumed_latency(terms.relay)})
+    if share <= 0.0:
+        return []
+    text = f"{share:.0%} of the bill rests on relay latency that nobody has probed: TTFT from public tables"
+    return [f"{text}, and its growth with the prompt from the model's size; `probe` measures both"]
 
 
 def calibration_warnings(settled: Settled) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection, Sequence
 
 from optimize.money.contracts import hosts_usd, least_payment_usd, paid_request_usd, starts, starts_usd, units_usd
 from optimize.money.off_peak import LEAST_SHARE, off_peak_part
@@ -54,6 +55,13 @@ def relay_lines(problem: ProgramInput, solution: ProgramSolution, a: int) -> lis
     if units:
         lines.append(CostLine(f"{terms.relay.id} units", "relay", units_usd(terms, units), f"{units} provisioned {plural(units, 'unit')}"))
     return lines
+
+
+def share_of_relays(lines: Sequence[CostLine], relays: Collection[str]) -> float:
+    """The part of the bill that is paid to these relays, 0..1."""
+    whole = math.fsum(line.per_month_usd for line in lines)
+    paid = [line.per_month_usd for line in lines if line.kind == "relay" and line.name.split(" ")[0] in relays]
+    return math.fsum(paid) / whole if whole > 0 else 0.0
 
 
 def start_lines(problem: ProgramInput, solution: ProgramSolution, boot: BootTerms) -> list[CostLine]:

@@ -8,6 +8,7 @@ Prints cross-validated errors by GPU and metric. Never needed to plan: the rows 
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -77,6 +78,17 @@ def _family(engine: str) -> str:
     return lineage(engine)[-1]
 
 
+def newest_version(points: Sequence[Point]) -> str:
+    """The newest version that any of the points states, as major.minor; empty where none does.
+
+    >>> newest_version([])
+    ''
+    """
+    stated = [re.match(r"(\d+)\.(\d+)", point.engine_version) for point in points]
+    numbers = [(int(found.group(1)), int(found.group(2))) for found in stated if found]
+    return ".".join(map(str, max(numbers))) if numbers else ""
+
+
 def rows_of(
     found: Fit, points: Sequence[Point], runs: Sequence[Run], unseen: Floats, strange: Floats, catalog: Catalog, source: Source
 ) -> Iterator[CalibrationRow]:
@@ -100,7 +112,8 @@ def rows_of(
                 chosen = [all(w in (None, c) for w, c in zip(wanted, cell, strict=True)) for cell in cells]
                 error = summary(points, unseen, chosen, error)
         shown = (gpu, weights) if name is None else name
-        return CalibrationRow(shown[0], engine, shown[1], rounded, 0 if name else count, error, source)
+        newest = "" if name else newest_version([p for p, c in zip(points, cells, strict=True) if c == (gpu, weights, _family(engine))])
+        return CalibrationRow(shown[0], engine, shown[1], rounded, 0 if name else count, error, source, newest)
 
     unknown = next(gpu for gpu in catalog.gpus if gpu not in {cell[0] for cell in cells})
     for gpu in sorted(catalog.gpus):

@@ -17,6 +17,10 @@ def _quoted(text: str) -> str:
     return '"' + text.replace("\\", "/").replace('"', "'") + '"'
 
 
+def newest(row: CalibrationRow) -> str:
+    return f', newest: "{row.newest}"' if row.newest else ""
+
+
 def rows_text(rows: Sequence[CalibrationRow], header: Sequence[str]) -> str:
     """The file: comment lines of `header`, each source once, a row per GPU, engine and format."""
     lines = [f"# {line}" for line in header] + ["sources:"]
@@ -34,7 +38,7 @@ def rows_text(rows: Sequence[CalibrationRow], header: Sequence[str]) -> str:
             error = f"&{errors[error]} {error}"
         lines += [
             f'  - {{gpu: "{row.gpu}", engine: "{row.engine}", weights: "{row.weights}",',
-            f"     points: {row.points}, source: *{sources[row.source]},",
+            f"     points: {row.points}, source: *{sources[row.source]}{newest(row)},",
             f"     error: {error},",
             f"     coefficients: {_mapping(row.coefficients)}}}",
         ]

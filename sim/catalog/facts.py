@@ -187,6 +187,7 @@ class CalibrationRow:
     points: int  # measured points used; 0 means not calibrated
     error: dict[str, float]  # cross-validated median and p90 absolute relative error by metric
     source: Source
+    newest: str = ""  # newest version of the engine that any of the points was measured with; empty: none of this engine
 
 
 @dataclass(frozen=True)

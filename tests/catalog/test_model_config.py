@@ -78,6 +78,30 @@ def test_a_config_gives_the_row_of_the_catalogue(tmp_path: Path, name: str) -> N
         assert getattr(model, field) == getattr(row, field), field
 
 
+@pytest.mark.parametrize(
+    ("name", "more", "expected"),
+    [
+        ("gpt-oss-20b", {"sliding_window": 128, "layer_types": ["sliding_attention", "full_attention"] * 12}, (12, 128)),
+        ("gpt-oss-20b", {"sliding_window": 128}, (12, 128)),
+        ("qwen2.5-7b", {"sliding_window": 4096, "use_sliding_window": False}, (0, 0)),
+        ("qwen2.5-7b", {"sliding_window": 4096, "use_sliding_window": True}, (28, 4096)),
+        ("phi-4-mini", {"sliding_window": 262144}, (0, 0)),
+        ("qwen3-32b", {}, (0, 0)),
+    ],
+)
+def test_layers_with_a_sliding_window_are_read(tmp_path: Path, name: str, more: dict[str, Any], expected: tuple[int, int]) -> None:
+    model = load_model_config(save(tmp_path, FILES[name] | more), name)
+    assert (model.window_layers, model.window_tokens) == expected
+
+
+def test_gemma_sees_everything_in_every_sixth_layer_only(tmp_path: Path) -> None:
+    config = json.loads(json.dumps(FILES["gemma-3-12b"]))
+    config["text_config"]["sliding_window"] = 1024
+    model = load_model_config(save(tmp_path, config))
+    assert (model.window_layers, model.window_tokens) == (40, 1024)
+    assert (CATALOG.models["gemma-3-12b"].window_layers, CATALOG.models["gemma-3-12b"].window_tokens) == (40, 1024)
+
+
 def published(kind: str, *sizes: int, **more: Any) -> dict[str, Any]:
     return grouped(kind, *sizes, **more)
 

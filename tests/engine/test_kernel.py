@@ -54,6 +54,30 @@ def test_an_arrival_at_the_time_of_a_step_end_joins_the_next_step() -> None:
     assert times(log) == [(100, 1000), (400, 400), (500, 500)]
 
 
+AHEAD = EngineLimits(max_num_seqs=4, max_num_batched_tokens=64, async_scheduling=True)
+
+
+def test_an_engine_that_decides_ahead_lets_an_arrival_wait_for_one_step_more() -> None:
+    log = probe(make_pool(limits=AHEAD), make_requests([(0, 5, 10), (250, 5, 1)])).log
+    assert times(log) == [(100, 1000), (500, 500)]  # the step from 300 to 400 was decided on at 200
+    usual = probe(make_pool(limits=replace(AHEAD, async_scheduling=False)), make_requests([(0, 5, 10), (250, 5, 1)])).log
+    assert times(usual) == [(100, 1000), (400, 400)]
+
+
+def test_an_idle_engine_that_decides_ahead_starts_at_once() -> None:
+    log = probe(make_pool(limits=AHEAD), make_requests([(0, 5, 1), (50, 5, 1), (700, 5, 1)])).log
+    assert times(log) == [(100, 100), (200, 200), (800, 800)]
+
+
+def test_a_sequence_holds_its_windows_beside_its_tokens() -> None:
+    cost = replace(make_cost(), sequence_blocks=3)
+    one = probe(make_pool(cost, kv_blocks=7), make_requests([(0, 10, 5), (0, 10, 5)])).log
+    assert times(one) == [(100, 500), (600, 1000)]  # 3 + 1 blocks each: only one at a time
+    both = probe(make_pool(cost, kv_blocks=8), make_requests([(0, 10, 5), (0, 10, 5)])).log
+    assert times(both) == [(100, 500), (100, 500)]
+    assert probe(make_pool(cost, kv_blocks=3), make_requests([(0, 10, 5)])).log.status.tolist() == [Status.REJECTED]
+
+
 def test_arrivals_at_one_time_share_the_step_of_an_idle_replica() -> None:
     log = probe(make_pool(make_cost(base_ps=100, token_ps=1)), make_requests([(7, 5, 1), (7, 6, 1)])).log
     assert times(log) == [(118, 118), (118, 118)]

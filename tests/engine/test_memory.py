@@ -8,7 +8,16 @@ import pytest
 
 from sim.catalog.facts import Gpu, Model, Source, WeightFormat
 from sim.engine.deployment import BLOCK_TOKENS, Deployment, EngineLimits
-from sim.engine.memory import GIB, kv_blocks, kv_bytes_per_token, kv_bytes_per_token_and_gpu, weight_bytes
+from sim.engine.memory import (
+    GIB,
+    kv_blocks,
+    kv_bytes_of,
+    kv_bytes_per_token,
+    kv_bytes_per_token_and_gpu,
+    room_tokens,
+    sequence_blocks,
+    weight_bytes,
+)
 
 SOURCE = Source("test", "2026-11-30")
 BF16 = WeightFormat("bf16", 2.0, "bf16", "fp16", SOURCE)
@@ -78,3 +87,19 @@ def test_an_explicit_number_of_blocks_wins() -> None:
 def test_more_gpus_than_kv_heads_hold_copies() -> None:
     eight, sixteen = Deployment(LLAMA_8B, BF16, L40S, 8), Deployment(LLAMA_8B, BF16, L40S, 16)
     assert kv_bytes_per_token_and_gpu(eight) == kv_bytes_per_token_and_gpu(sixteen) == 131072 / 8
+
+
+def test_layers_with_a_window_hold_no_more_than_it() -> None:
+    """Gemma 3 27B: 10 of 62 layers see 131,072 tokens, 52 see 1,024; 16 KV heads of 128 numbers: 11.2 GB, and 66.6 GB were all full."""
+    gemma = replace(model("gemma-3-27b", 27.0e9, 62, 5376, 32, 16, 21504, 262208), window_layers=52, window_tokens=1024)
+    assert kv_bytes_of(gemma, 131072) / 1e9 == pytest.approx(11.2, abs=0.05)
+    assert kv_bytes_of(replace(gemma, window_layers=0), 131072) / 1e9 == pytest.approx(66.6, abs=0.1)
+    deployment = Deployment(gemma, BF16, H100)
+    assert room_tokens(deployment) > 131072  # one H100 holds it beside 54 GB of weights
+    assert sequence_blocks(deployment) * BLOCK_TOKENS * kv_bytes_per_token(gemma) == pytest.approx(52 * 1024 * 8192, rel=0.01)
+
+
+def test_a_state_of_constant_size_counts_once_per_sequence() -> None:
+    hybrid = replace(LLAMA_8B, state_layers=24, state_bytes=50e6)
+    assert kv_bytes_per_token(hybrid) == kv_bytes_per_token(LLAMA_8B) // 4
+    assert kv_bytes_of(hybrid, 1000) == 1000 * kv_bytes_per_token(hybrid) + 50e6

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from sim.catalog.loader import load_catalog
 from sim.catalog.relay_records import Law, LoadPoint, Outages, RelayLatency, RetryPolicy
 from sim.engine.deployment import PS
 from sim.engine.pool import Status
@@ -69,6 +70,20 @@ def test_latency_grows_with_calls_in_flight_and_with_the_prompt() -> None:
     assert alone[0][1] / PS == pytest.approx(0.5 + 0.1, rel=1e-4)
     assert slowest[1] / PS == pytest.approx(1.0 + 0.1, rel=1e-4)
     assert (slowest[2] - slowest[1]) / PS == pytest.approx(50 * 0.03, rel=1e-4)
+
+
+def test_without_a_measured_profile_the_first_token_of_a_long_prompt_comes_as_late_as_its_model_is_large() -> None:
+    relay = replace(FLAT, max_context=200_000, prefill_s_per_token=5e-5)
+    endpoint = RelayEndpoint("r", relay)
+    requests = make_requests([(0, 1000, 1), (0, 101_000, 1)])
+    for event_per_arrival in (True, False):
+        log = simulate(Fleet((endpoint,), np.ones((1, 1))), requests, seed=3, event_per_arrival=event_per_arrival).log
+        assert ((log.first_ps - log.arrival_ps) / PS).tolist() == pytest.approx([0.5, 0.5 + 5.0])
+    promise = Slo("ttft", 0.95, 3.0)
+    assert relay_miss(relay, (promise,), requests.input_tokens, requests.output_tokens, seed=1).tolist() == [0.5]
+    catalog = load_catalog()
+    slopes = [catalog.relays[name].prefill_s_per_token for name in ("deepinfra.llama-3.1-8b-turbo", "deepinfra.llama-3.3-70b-turbo")]
+    assert 0 < 5 * slopes[0] < slopes[1]
 
 
 def test_an_outage_refuses_calls_and_cuts_answers_that_were_under_way() -> None:

@@ -48,6 +48,9 @@ def test_an_override_mends_a_fault_of_the_file(tmp_path: Path) -> None:
         ("budget.monthly=1", "budget.monthly: is not a key here; nearest: per_month"),
         ("request_classes.chat.slo={ttft: {p95: 2s}}", 'request_classes.0.slo.ttft.p95: "2s" is not a number of seconds; write 2'),
         ("candidates.offers=+nope", '"nope" is no offer of the catalogue'),
+        ("engine.version='0.5'", '"0.5" is a vLLM that schedules otherwise than the simulator; write "0.8" or later'),
+        ("engine.version=newest", "is no version of vLLM"),
+        ("engine.version=0.18", "engine.version"),
         ("budget.per_month", "is not key.path=value; write for example --set budget.per_month=60000"),
         ("request_classes.fag.share=1", 'request_classes has 2 entries and none is "fag"; nearest: faq'),
         ("seed.x=1", "seed has no keys inside"),
@@ -64,3 +67,7 @@ def test_a_fault_names_the_set_text(text: str, expected: str, tmp_path: Path) ->
 def test_faults_of_file_and_overrides_come_together(tmp_path: Path) -> None:
     path = write(tmp_path, GOOD.replace("rate_rps: 5", "rate_rps: -5"))
     assert len(problems(path, "budget.per_month=x", "nonsense")) == 3
+
+
+def test_a_version_of_the_engine_is_kept_as_it_is_written(tmp_path: Path) -> None:
+    assert load_scenario(write(tmp_path, GOOD), ["engine.version='0.10'"]).engine["version"] == "0.10"

@@ -198,11 +198,12 @@ class PolicySpec(Keys):
 
 
 def _vllm_version(text: str) -> str:
-    if not re.fullmatch(r"v?\d+\.\d+([.+\w-]*)", text):
-        raise ValueError(f'"{text}" is not a version; write it as in "0.18" or "0.18.1"')
-    if "vllm-v1" not in lineage(engine_release("vllm", text.removeprefix("v"))):
-        raise ValueError(f'vLLM {text} schedules otherwise than the simulator; write "0.8" or later')
-    return text.removeprefix("v")
+    plain = text.removeprefix("v")
+    if not re.fullmatch(r"\d+\.\d+([.+\w-]*)", plain):
+        wrong('is no version of vLLM; write it as in "0.18" or "0.18.1"')
+    if "vllm-v1" not in lineage(engine_release("vllm", plain)):
+        wrong('is a vLLM that schedules otherwise than the simulator; write "0.8" or later')
+    return plain
 
 
 class EngineSpec(Keys):

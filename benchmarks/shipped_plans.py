@@ -3,8 +3,9 @@
     python -m benchmarks.shipped_plans [NAME ...] [--all-hours] [--seeds 20] [--out DIR] [--json]
 
 Each scenario is optimised with empty caches, the plan alone, and its plan.json is played in the hours that bind (those of its
-verification), one run per seed. A plan that does not say `met` promises nothing: it is listed and not played. Exit code 1 when a plan
-that says `met` holds on fewer seeds than it should.
+verification), one run per seed: the whole week should hold on 95 % of them, and each hour on 99 %. A plan that does not say `met`
+promises nothing: it is listed and not played. Exit code 1 when a plan that says `met` holds on fewer seeds than it
+should.
 """
 
 from __future__ import annotations
@@ -19,14 +20,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from benchmarks.fresh_seeds import Kept, fresh_seeds, hours_of, play_all, seeds_missed
+from benchmarks.fresh_seeds import Kept, fresh_seeds, held_by_hour, hours_of, play_all, seeds_missed
 from optimize.plan import optimize
 from optimize.tables.plan_json import plan_json
 from sim.scenario import load_scenario
 
 SCENARIOS = Path(__file__).resolve().parents[1] / "scenarios"
-GOAL = 0.95  # of the seeds
-COLUMNS = ("scenario", "status", "a month", "hours", "seeds held", "worst promise", "attained there", "plan CPU s", "seeds CPU s")
+GOAL, HOUR_GOAL = 0.95, 0.99  # of the seeds: on which the whole week holds, and on which each hour does
+COLUMNS = (
+    *("scenario", "status", "a month", "hours", "seeds held", "in the worst hour"),
+    *("worst promise", "attained there", "plan CPU s", "seeds CPU s"),
+)
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,7 @@ class Row:
     hours: int = 0
     seeds: int = 0
     held: int = 0
+    held_in_worst_hour: int = 0
     worst: str = ""
     attained: float | None = None
     plan_cpu_s: float = 0.0
@@ -51,15 +56,17 @@ class Row:
     @property
     def kept_word(self) -> bool:
         """False where a plan that says `met` holds too seldom; a plan that says less is none of the shipped ones' words."""
-        return self.status != "met" or self.held >= math.floor(GOAL * self.seeds + 1e-9)
+        week, hour = (math.floor(goal * self.seeds + 1e-9) for goal in (GOAL, HOUR_GOAL))
+        return self.status != "met" or (self.held >= week and self.held_in_worst_hour >= hour)
 
     def cells(self) -> tuple[str, ...]:
         """The row of the table."""
         if self.note:
-            return (self.scenario, self.status, *[""] * 3, self.note, "", f"{self.plan_cpu_s:.1f}", "")
+            return (self.scenario, self.status, *[""] * 4, self.note, "", f"{self.plan_cpu_s:.1f}", "")
         cost, at = f"{self.per_month:,.2f} {self.currency}", f"{self.attained:.4f}"
         held, cpu = f"{self.held} of {self.seeds}", (f"{self.plan_cpu_s:.1f}", f"{self.seeds_cpu_s:.1f}")
-        return (self.scenario, self.status, cost, str(self.hours), held, self.worst, at, *cpu)
+        hour = f"{self.held_in_worst_hour} of {self.seeds}"
+        return (self.scenario, self.status, cost, str(self.hours), held, hour, self.worst, at, *cpu)
 
 
 def shipped() -> list[Path]:
@@ -104,6 +111,7 @@ def row_of(path: Path, count: int, every_hour: bool, jobs: int, folder: Path) ->
         hours=len(hours),
         seeds=count,
         held=count - len(seeds_missed(found)),
+        held_in_worst_hour=min(held_by_hour(found, count).values(), default=count),
         worst=f"{worst.name} {worst.promise}, {worst.hour}",
         attained=round(worst.attained, 5),
         plan_cpu_s=round(planned - start, 1),

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import shipped_plans
-from benchmarks.fresh_seeds import Kept, fresh_seeds, play_all, seeds_missed
+from benchmarks.fresh_seeds import Kept, fresh_seeds, held_by_hour, play_all, seeds_missed
 from benchmarks.shipped_plans import SCENARIOS, Row, row_of, shipped, worst_of
 from optimize.search.fresh_seeds import HOLD_OUT_SEEDS
 from optimize.search.loop import REMOVAL_SEEDS
@@ -34,8 +34,10 @@ def test_fresh_seeds_are_none_of_those_that_a_plan_was_made_on() -> None:
 
 
 def test_plan_that_says_met_must_hold_on_nineteen_of_twenty_and_one_that_does_not_say_so_need_not() -> None:
-    assert Row("a", "met", seeds=20, held=19).kept_word and not Row("a", "met", seeds=20, held=18).kept_word
-    assert Row("a", "over_budget").kept_word and Row("a", "met", seeds=20, held=20).kept_word
+    assert Row("a", "met", seeds=20, held=19, held_in_worst_hour=19).kept_word
+    assert not Row("a", "met", seeds=20, held=18, held_in_worst_hour=19).kept_word
+    assert not Row("a", "met", seeds=100, held=97, held_in_worst_hour=98).kept_word
+    assert Row("a", "over_budget").kept_word and Row("a", "met", seeds=20, held=20, held_in_worst_hour=20).kept_word
 
 
 def test_worst_promise_is_the_one_with_least_room_in_misses() -> None:
@@ -47,6 +49,11 @@ def test_worst_promise_is_the_one_with_least_room_in_misses() -> None:
 
 def test_seed_on_which_one_of_two_hours_breaks_is_missed_once() -> None:
     assert seeds_missed([kept(1, 0.94), kept(1, 0.93), kept(2, 0.95)]) == {1}
+
+
+def test_seeds_are_counted_by_hour_too() -> None:
+    found = [kept(1, 0.94), kept(1, 0.93), kept(2, 0.96)]
+    assert held_by_hour(found, 2) == {"weekday 09": 1}
 
 
 def test_plan_at_the_edge_is_found_out_and_one_with_room_is_not(tmp_path: Path) -> None:

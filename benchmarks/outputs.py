@@ -1,7 +1,7 @@
 """Writes into the pages what takes too long for a test to run: `python -m benchmarks.outputs [NAME ...]`.
 
-A block `<!-- output: NAME -->` of a page shows sections of `optimize scenarios/NAME.yaml`: those whose titles it shows now. A block
-`<!-- excerpt: PAGE -->` of the README shows a few lines of that page; a test holds the two together.
+A block `<!-- output: NAME OPTIONS -->` of a page shows what `optimize scenarios/NAME.yaml OPTIONS` prints. A block `<!-- excerpt: PAGE -->`
+of the README shows the verdict and the cost of that page; a test holds the two together.
 """
 
 from __future__ import annotations
@@ -13,36 +13,28 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"
-OUTPUT = re.compile(r"(<!-- output: (\w+) -->\n```text\n)(.*?)(```\n<!-- /output -->)", re.S)
+OUTPUT = re.compile(r"(<!-- output: (\w+)( [^>]*)? -->\n```text\n).*?(```\n<!-- /output -->)", re.S)
 EXCERPT = re.compile(r"(<!-- excerpt: (\S+) -->\n```text\n)(.*?)(```\n<!-- /excerpt -->)", re.S)
 
 
-def sections(text: str) -> list[tuple[str, str]]:
-    """(title, text) of each section of a page for the terminal: a section begins with a line at the margin after an empty one.
+def sections(text: str) -> list[str]:
+    """Parts of a page for the terminal: each begins with a line at the margin after an empty one.
 
     >>> sections("name\\n\\nCost\\n  1\\n\\n  2\\n")
-    [('name', 'name\\n'), ('Cost', 'Cost\\n  1\\n\\n  2\\n')]
+    ['name\\n', 'Cost\\n  1\\n\\n  2\\n']
     """
-    parts = re.split(r"\n\n(?=\S)", text.rstrip("\n"))
-    return [(part.split("\n")[0], part + "\n") for part in parts]
-
-
-def shown(printed: str, before: str) -> str:
-    """Of what was printed, the head with the verdict and the sections that the page shows now."""
-    titles = {title for title, _ in sections(before)[2:]}
-    found = sections(printed)
-    return "\n".join([text for _, text in found[:2]] + [text for title, text in found[2:] if title in titles])
+    return [f"{part}\n" for part in re.split(r"\n\n(?=\S)", text.rstrip("\n"))]
 
 
 def excerpt(page: str) -> str:
-    """Of a page with an output, the verdict and the monthly cost.
+    """Of a page with an output, the verdict and the section after it, which is the cost.
 
-    >>> excerpt("x\\n\\nMET  it\\n\\nMonthly cost\\n  a 1\\n  total 1\\n  bound\\n")
-    'MET  it\\n\\nMonthly cost\\n  a 1\\n  total 1\\n'
+    >>> excerpt("```text\\nname\\n\\nMET.  It\\n\\nCost\\n  a 1\\n\\nFleet\\n```\\n")
+    'MET.  It\\n\\nCost\\n  a 1\\n'
     """
-    found = re.search(r"^(MET|MISSED|UNVERIFIED|OVER BUDGET|INFEASIBLE) .*?^  total.*?$", page, re.S | re.M)
-    assert found is not None, "the page shows no verdict with a cost"
-    return found[0] + "\n"
+    found = re.search(r"```text\n(.*?)```", page, re.S)
+    assert found is not None, "the page shows no output"
+    return "\n".join(sections(found[1])[1:3])
 
 
 def refresh(page: Path, names: list[str]) -> None:
@@ -51,9 +43,9 @@ def refresh(page: Path, names: list[str]) -> None:
     def again(block: re.Match[str]) -> str:
         if names and block[2] not in names:
             return block[0]
-        command = [sys.executable, "cli.py", "optimize", f"scenarios/{block[2]}.yaml"]
+        command = [sys.executable, "cli.py", "optimize", f"scenarios/{block[2]}.yaml", *(block[3] or "").split()]
         run = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, encoding="utf-8", check=True)
-        return block[1] + shown(run.stdout, block[3]) + block[4]
+        return block[1] + run.stdout + block[4]
 
     page.write_text(OUTPUT.sub(again, page.read_text(encoding="utf-8")), encoding="utf-8")
 

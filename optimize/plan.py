@@ -77,7 +77,7 @@ def optimize(
     market, dropped = market_for(scenario, jobs, tell, cache, solver)
     check_playable(market.demand, needed=lambda: fluid_bound(market) <= market.budget_usd)  # else no plan comes to its proof
     warm_up(tell)
-    tell(f"{counted(len(market.states), 'pool')} and {counted(len(market.relays), 'relay')} are candidates")
+    tell(Stage(f"{counted(len(market.states), 'pool')} and {counted(len(market.relays), 'relay')} are candidates"))
     market, settled = settle_routed(market)
     evidence: list[HourEvidence] = []
     status = "infeasible"

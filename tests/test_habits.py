@@ -90,10 +90,11 @@ def test_quiet_says_nothing_and_verbose_says_when(capsys: pytest.CaptureFixture[
 
 def test_a_stage_of_the_work_says_how_long_the_rest_takes(capsys: pytest.CaptureFixture[str]) -> None:
     voice = Voice()
-    voice.started_s -= 60.0
-    voice.tell(Stage("half way", 0.5))
+    voice.started_s -= 600.0  # ten minutes of compiling before the work begins
     voice.tell(Stage("at the beginning"))
-    assert capsys.readouterr().err == "half way (about 1 min left)\nat the beginning\n"
+    voice.work_s -= 60.0
+    voice.tell(Stage("half way", 0.5))
+    assert capsys.readouterr().err == "at the beginning\nhalf way (about 1 min left)\n"
 
 
 def test_a_scenario_may_come_by_standard_input(run: Terminal) -> None:

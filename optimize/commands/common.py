@@ -57,19 +57,25 @@ class Voice:
 
     def __init__(self) -> None:
         self.level, self.started_s = 1, time.monotonic()
+        self.work_s = self.started_s  # when the first stage of the work began: what was compiled before it says nothing of the rest
 
     def tell(self, message: str) -> None:
         """One line, with its time if verbose; a stage of the work says about how long the rest takes."""
         if self.level == 0:
             return
-        passed_s = time.monotonic() - self.started_s
-        when = f"{passed_s:8.1f} s  " if self.level == 2 else ""
-        rest = f" (about {spoken(left_s)} left)" if isinstance(message, Stage) and (left_s := message.left_s(passed_s)) >= 5 else ""
+        now_s = time.monotonic()
+        when = f"{now_s - self.started_s:8.1f} s  " if self.level == 2 else ""
+        if isinstance(message, Stage) and message.share == 0:
+            self.work_s = now_s
+        rest = (
+            f" (about {spoken(left_s)} left)" if isinstance(message, Stage) and (left_s := message.left_s(now_s - self.work_s)) >= 5 else ""
+        )
         print(f"{when}{message}{rest}", file=sys.stderr, flush=True)
 
     def begin(self, quiet: bool, verbose: bool) -> None:
         """A command begins."""
         self.level, self.started_s = 0 if quiet else 2 if verbose else 1, time.monotonic()
+        self.work_s = self.started_s
         if self.level == 2:
             from optimize.audit.manifest import software
             from optimize.search.cache import default_folder

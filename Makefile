@@ -29,7 +29,6 @@ lint: setup
 # Pages and files that are made from the code; a test says when they are stale.
 docs: setup
 	$(BIN)/python -m sim.scenario.reference docs/reference/scenario.md
-	$(BIN)/python -m sim.scenario.json_schema scenarios/scenario.schema.json
 	$(BIN)/python -m optimize.tables.catalogue_reference docs/reference/catalogue.md
 	$(BIN)/python -m optimize.report.terminal.render_reference > docs/reference/plan-tables.md
 

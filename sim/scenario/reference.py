@@ -12,6 +12,7 @@ from pydantic_core import PydanticUndefined
 
 from sim.scenario import shapes
 from sim.scenario.context_budget import ContextSpec
+from sim.scenario.json_schema import FILE, schema_text
 from sim.scenario.schema import scenario
 from sim.scenario.schema.candidate import Candidates, OfferSpec, RelaySpec
 from sim.scenario.schema.commitment import CommitmentSpec, FutureSpec
@@ -23,6 +24,7 @@ from sim.scenario.schema.model import ModelUse, OwnModel
 from sim.scenario.schema.relay import LatencySpec, LawSpec, LoadSpec, OutageSpec, RetrySpec
 from sim.scenario.schema.routing import ClassifierSpec, QualitySpec, RoutingSpec
 
+SCHEMA = Path(__file__).resolve().parents[2] / "scenarios" / FILE
 SECTIONS: tuple[tuple[str, type[BaseModel]], ...] = (
     ("Top level", scenario.ScenarioSpec),
     ("`traffic` from users", scenario.UserTraffic),
@@ -140,5 +142,6 @@ def _is_mark(part: Any) -> bool:
 if __name__ == "__main__":
     if len(sys.argv) > 1:
         Path(sys.argv[1]).write_text(scenario_schema(), encoding="utf-8")
+        SCHEMA.write_text(schema_text(), encoding="utf-8")  # the same keys, for editors
     else:
         print(scenario_schema(), end="")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 Value = str | int | float | bool | None
@@ -28,8 +29,30 @@ class Table:
 
     def column(self, name: str) -> list[Value]:
         """All values of one column, in row order."""
-        index = [column.name for column in self.columns].index(name)
+        index = self.place(name)
         return [row[index] for row in self.rows]
+
+    def place(self, name: str) -> int:
+        """Which column, counted from 0, has this name."""
+        return [column.name for column in self.columns].index(name)
+
+    def named(self) -> list[dict[str, Value]]:
+        """Each row as column name -> value: a column more, anywhere, changes no reader."""
+        names = [column.name for column in self.columns]
+        return [dict(zip(names, row, strict=True)) for row in self.rows]
+
+
+def table_of(name: str, title: str, columns: tuple[Column, ...], rows: Iterable[Mapping[str, Value]]) -> Table:
+    """The table whose rows say each value by the name of its column.
+
+    >>> table_of("t", "A title", (Column("a", "int", "", ""), Column("b", "int", "", "")), [{"b": 2, "a": 1}]).rows
+    ((1, 2),)
+    """
+    names = [column.name for column in columns]
+    given = list(rows)
+    for row in given:
+        assert set(row) == set(names), f"table {name}: columns {sorted(set(row) ^ set(names))} are declared or given, not both"
+    return Table(name, title, columns, tuple(tuple(row[column] for column in names) for row in given))
 
 
 COST = (

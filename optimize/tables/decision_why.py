@@ -102,19 +102,21 @@ def class_rows(plan: Plan) -> list[tuple[str, float, float, float | None, str, f
     """(class, cost, cost per 1,000 requests, marginal per 1,000, dearest hour, its marginal) of each class, for the screen."""
     if plan.why is None or plan.why.attribution is None:
         return []
-    rows: list[Any] = list(class_cost_table(plan, plan.why.attribution).rows)
+    rows: list[dict[str, Any]] = class_cost_table(plan, plan.why.attribution).named()
     answer = []
-    for name, _, cost, requests, marginal in (row for row in rows if row[1] == ALL):
-        hours = [row for row in rows if row[0] == name and row[4] is not None and (row[1] != ALL or len(plan.demand.slices) == 1)]
-        dearest = max(hours, key=lambda row: row[4], default=(name, "", 0.0, 0.0, 0.0))
+    for month in (row for row in rows if row["hour"] == ALL):
+        name, cost, requests, marginal = (month[key] for key in ("class", "per_month", "requests_per_month", "marginal"))
+        apart = [row for row in rows if row["class"] == name and (row["hour"] != ALL or len(plan.demand.slices) == 1)]
+        hours = [row for row in apart if row["marginal"] is not None]
+        dearest: dict[str, Any] = max(hours, key=lambda row: float(row["marginal"]), default={"hour": "", "marginal": 0.0})
         answer.append(
             (
                 str(name),
                 float(cost),
                 per_unit_usd(amount_usd(cost, 1000), max(requests, 1e-12)),
                 marginal,
-                str(dearest[1]),
-                float(dearest[4]),
+                str(dearest["hour"]),
+                float(dearest["marginal"]),
             )
         )
     return answer
@@ -122,7 +124,7 @@ def class_rows(plan: Plan) -> list[tuple[str, float, float, float | None, str, f
 
 def month_only(of: Table) -> Table:
     """Rows of the whole month of the table of cost by class and hour."""
-    return replace(of, rows=tuple(row for row in of.rows if row[1] == ALL))
+    return replace(of, rows=tuple(row for row, hour in zip(of.rows, of.column("hour"), strict=True) if hour == ALL))
 
 
 def rule(plan: Plan) -> str:

@@ -153,8 +153,8 @@ def unanswered_words(plan: Plan, proof: Verification) -> str:
 
 def unserved(plan: Plan) -> list[str]:
     """For each class with unserved demand, the share that goes without."""
-    rows = flow_table(plan).rows
-    return [f"{name} leaves {percent(float(share or 0))} unserved" for name, target, _, share in rows if target == UNSERVED]
+    rows = (row for row in flow_table(plan).named() if row["target"] == UNSERVED)
+    return [f"{row['class']} leaves {percent(float(row['share'] or 0))} unserved" for row in rows]
 
 
 NO_BOUND = 0.999  # gap from which a bound says nothing

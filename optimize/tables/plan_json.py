@@ -159,8 +159,8 @@ def _pool(plan: Plan, bill: Bill, p: int) -> Json:
 def _relays(plan: Plan, bill: Bill) -> list[Json]:
     table = relay_table(plan, bill)
     rows = []
-    for a, row in zip(used_relays(plan), table.rows, strict=True):
-        cell: Any = dict(zip((column.name for column in table.columns), row, strict=True))
+    for a, row in zip(used_relays(plan), table.named(), strict=True):
+        cell: Any = row
         relay = plan.program.relays[a].relay
         rows.append(
             {
@@ -193,10 +193,10 @@ def _routing(plan: Plan) -> dict[str, dict[str, list[float | None]]]:
 
 
 def _classes(plan: Plan) -> list[Json]:
-    flows, rows = flow_table(plan).rows, []
+    flows, rows = flow_table(plan).named(), []
     verdicts = plan.verification.verdicts if plan.verification else ()
     for c, name in enumerate(plan.program.class_names):
-        served: dict[str, Any] = {str(target): number(share) for owner, target, _, share in flows if owner == name}  # type: ignore[arg-type]
+        served: dict[str, Any] = {str(row["target"]): number(float(row["share"] or 0)) for row in flows if row["class"] == name}
         unserved = served.pop(UNSERVED, 0.0)
         rows.append(
             {

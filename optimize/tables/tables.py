@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from optimize.records import SloVerdict
 from optimize.result import Plan
 from optimize.tables import columns
 from optimize.tables.bill_lines import Bill, bill_of, cents_of
-from optimize.tables.columns import Table, Value
+from optimize.tables.columns import Table, Value, table_of
 from sim.exact import dot
 
 UNSERVED = "(unserved)"
@@ -44,55 +45,63 @@ def all_tables(plan: Plan) -> tuple[Table, ...]:
 
 def cost_table(plan: Plan, bill: Bill) -> Table:
     """One row per line of the bill; `per_month` sums to the total to the cent."""
-    rows = tuple(
-        (line.name, line.kind, cents / 100, cents / bill.total if bill.total else 0.0, line.detail)
+    rows: Iterable[dict[str, Value]] = (
+        {
+            "name": line.name,
+            "kind": line.kind,
+            "per_month": cents / 100,
+            "share": cents / bill.total if bill.total else 0.0,
+            "detail": line.detail,
+        }
         for line, cents in zip(plan.lines, bill.lines, strict=True)
     )
-    return Table("cost", "Monthly cost", columns.COST, rows)
+    return table_of("cost", "Monthly cost", columns.COST, rows)
 
 
 def fleet_table(plan: Plan, bill: Bill) -> Table:
     """One row per pool that runs or is paid."""
-    rows: list[tuple[Value, ...]] = []
+    rows: list[dict[str, Value]] = []
     for p in used_pools(plan):
         option, shape = plan.program.pools[p].option, plan.program.pools[p].option.deployment
         replicas = plan.solution.hosts[p] * option.replicas_per_host
         rows.append(
-            (
-                option.id,
-                option.offer.id,
-                option.offer.gpu,
-                shape.model.id if shape else "",
-                shape.weights.id if shape else "",
-                shape.tensor_parallel if shape else 1,
-                option.offer.term,
-                int(replicas.min()),
-                int(replicas.max()),
-                float(dot(plan.solution.billed[p], plan.demand.weight_h)),
-                bill.pools[p] / 100,
-            )
+            {
+                "pool": option.id,
+                "offer": option.offer.id,
+                "gpu": option.offer.gpu,
+                "model": shape.model.id if shape else "",
+                "weights": shape.weights.id if shape else "",
+                "tensor_parallel": shape.tensor_parallel if shape else 1,
+                "term": option.offer.term,
+                "base": int(replicas.min()),
+                "peak": int(replicas.max()),
+                "host_hours": float(dot(plan.solution.billed[p], plan.demand.weight_h)),
+                "per_month": bill.pools[p] / 100,
+            }
         )
-    return Table("fleet", "Fleet", columns.FLEET, tuple(rows))
+    return table_of("fleet", "Fleet", columns.FLEET, rows)
 
 
 def hours_table(plan: Plan) -> Table:
     """One row per hour slice and target that is used in any hour."""
-    rows: list[tuple[Value, ...]] = []
+    rows: list[dict[str, Value]] = []
     for t, hour in enumerate(plan.demand.slices):
-        weight_h = float(plan.demand.weight_h[t])
+        when: dict[str, Value] = {"hour": hour, "weight_h": float(plan.demand.weight_h[t])}
         for p in used_pools(plan):
             option, hosts = plan.program.pools[p].option, int(plan.solution.hosts[p, t])
             rate_rps = float(plan.solution.pool_flow[p, :, t].sum())
-            rows.append((hour, weight_h, option.id, "gpu", hosts, hosts * option.replicas_per_host, rate_rps))
+            replicas = hosts * option.replicas_per_host
+            rows.append({**when, "target": option.id, "kind": "gpu", "hosts": hosts, "replicas": replicas, "rate_rps": rate_rps})
         for a in used_relays(plan):
             rate_rps = float(plan.solution.relay_flow[a, :, t].sum())
-            rows.append((hour, weight_h, plan.program.relays[a].relay.id, "relay", 0, 0, rate_rps))
-    return Table("hours", "Fleet by hour", columns.HOURS, tuple(rows))
+            target = plan.program.relays[a].relay.id
+            rows.append({**when, "target": target, "kind": "relay", "hosts": 0, "replicas": 0, "rate_rps": rate_rps})
+    return table_of("hours", "Fleet by hour", columns.HOURS, rows)
 
 
 def relay_table(plan: Plan, bill: Bill) -> Table:
     """One row per relay that gets requests; the peak minute is the busiest hour's mean times the peak factor."""
-    rows: list[tuple[Value, ...]] = []
+    rows: list[dict[str, Value]] = []
     demand = plan.demand
     for a in used_relays(plan):
         terms, flow = plan.program.relays[a], plan.solution.relay_flow[a]
@@ -100,25 +109,25 @@ def relay_table(plan: Plan, bill: Bill) -> Table:
         minute = demand.peak_factor * 60
         inputs, outputs = terms.tokens(demand)
         rows.append(
-            (
-                terms.relay.id,
-                terms.relay.model,
-                float(requests.sum()),
-                float(dot(requests, inputs)),
-                float(dot(requests, cached_tokens(plan.program, terms))),
-                float(dot(requests, outputs)),
-                float(flow.sum(axis=0).max() * minute),
-                float(dot(np.nan_to_num(terms.tokens_per_request), flow).max() * minute),
-                bill.relays[a] / 100,
-            )
+            {
+                "relay": terms.relay.id,
+                "model": terms.relay.model,
+                "requests_per_month": float(requests.sum()),
+                "input_tokens": float(dot(requests, inputs)),
+                "cached_tokens": float(dot(requests, cached_tokens(plan.program, terms))),
+                "output_tokens": float(dot(requests, outputs)),
+                "peak_rpm": float(flow.sum(axis=0).max() * minute),
+                "peak_tpm": float(dot(np.nan_to_num(terms.tokens_per_request), flow).max() * minute),
+                "per_month": bill.relays[a] / 100,
+            }
         )
-    return Table("relays", "Relays", columns.RELAYS, tuple(rows))
+    return table_of("relays", "Relays", columns.RELAYS, rows)
 
 
 def flow_table(plan: Plan) -> Table:
     """Whose answers count in which class, largest share first; unserved demand is a row of its own."""
     own, remote = answered_shares(plan.program)
-    rows: list[tuple[Value, ...]] = []
+    rows: list[dict[str, Value]] = []
     month_s = plan.demand.weight_h * HOUR_S
     for c, name in enumerate(plan.program.class_names):
         total = float(dot(plan.demand.mean_rps[c], month_s))
@@ -126,30 +135,34 @@ def flow_table(plan: Plan) -> Table:
         to |= {plan.program.relays[a].relay.id: plan.solution.relay_flow[a, c] * remote[a, c] for a in used_relays(plan)}
         to[UNSERVED] = plan.solution.unserved[c]
         sent = sorted(((float(dot(flow, month_s)), target) for target, flow in to.items()), key=lambda x: (-x[0], x[1]))
-        rows += [(name, target, requests, requests / total) for requests, target in sent if requests > LEAST_SHARE * total]
-    return Table("flows", "Who serves what", columns.FLOWS, tuple(rows))
+        rows += [
+            {"class": name, "target": target, "requests_per_month": requests, "share": requests / total}
+            for requests, target in sent
+            if requests > LEAST_SHARE * total
+        ]
+    return table_of("flows", "Who serves what", columns.FLOWS, rows)
 
 
 def slo_table(plan: Plan) -> Table:
     """One row per promise, in the hour that is worst for it; empty if the plan was not simulated."""
     verdicts = plan.verification.verdicts if plan.verification else ()
-    rows = tuple(
-        (
-            plan.program.class_names[v.row.class_index],
-            v.row.metric,
-            v.row.quantile,
-            v.row.limit_s,
-            v.simulated_s,
-            v.ci95_s[0],
-            v.ci95_s[1],
-            v.attainment,
-            v.requests,
-            v.hour,
-            v.met,
-        )
+    rows: Iterable[dict[str, Value]] = (
+        {
+            "class": plan.program.class_names[v.row.class_index],
+            "metric": v.row.metric,
+            "quantile": v.row.quantile,
+            "limit_s": v.row.limit_s,
+            "simulated_s": v.simulated_s,
+            "ci95_low_s": v.ci95_s[0],
+            "ci95_high_s": v.ci95_s[1],
+            "attainment": v.attainment,
+            "requests": v.requests,
+            "hour": v.hour,
+            "met": v.met,
+        }
         for v in verdicts
     )
-    return Table("slo", "Promises in simulation", columns.SLO, rows)
+    return table_of("slo", "Promises in simulation", columns.SLO, rows)
 
 
 def drawn_verdicts(plan: Plan) -> tuple[SloVerdict, ...]:
@@ -169,13 +182,14 @@ def latency_table(plan: Plan) -> Table:
 
 def alternatives_table(plan: Plan, bill: Bill) -> Table:
     """The same question under restrictions, in the plan's order; `difference` is what the restriction costs."""
-    rows: list[tuple[Value, ...]] = []
+    rows: list[dict[str, Value]] = []
     for other in plan.alternatives:
         cents = None if other.per_month_usd is None else round(cents_of(plan, other.per_month_usd))
         cost = None if cents is None else cents / 100
         more = None if cents is None else (cents - bill.total) / 100
-        rows.append((other.name, other.status, cost, more, other.verified, other.note))
-    return Table("alternatives", "Instead of the plan", columns.ALTERNATIVES, tuple(rows))
+        money: dict[str, Value] = {"per_month": cost, "difference": more}
+        rows.append({"name": other.name, "status": other.status, **money, "simulated": other.verified, "note": other.note})
+    return table_of("alternatives", "Instead of the plan", columns.ALTERNATIVES, rows)
 
 
 def used_pools(plan: Plan) -> list[int]:

@@ -133,7 +133,7 @@ def notes_of(table: Table, scenario: Scenario, base: Outcome, measured_on: str) 
     words = [f"as it is: {base.row['per_month']:,.0f} {scenario.budget.currency} a month ({base.row['answer']})"]
     if base.row["own_share"] == 0:
         words.append("the plan has no own GPUs: levers of the engine save nothing unless they bring own GPUs below the relays")
-    nothing = [str(row[0]) for row in table.rows if row[2] is not None and abs(float(str(row[2]))) < 0.005]
+    nothing = [str(row["lever"]) for row in table.named() if row["saving"] is not None and abs(float(str(row["saving"]))) < 0.005]
     if nothing:
         words.append(f"saves nothing here: {', '.join(nothing)}")
     words.append("savings do not add up: each is against the plan as it is")

@@ -31,7 +31,8 @@ def cost_chart(plan: Plan, bill: Bill, theme: Theme) -> Any:
 def alternatives_chart(plan: Plan, bill: Bill, theme: Theme) -> Any:
     """Horizontal bars: the plan and what could be done instead; the dashed line is the budget."""
     names, amounts, colours, notes = ["this plan"], [bill.total / 100], [COLOURS[0]], [_status(plan)]
-    for name, status, amount, *_ in tables.alternatives_table(plan, bill).rows:
+    for other in tables.alternatives_table(plan, bill).named():
+        name, status, amount = other["name"], other["status"], other["per_month"]
         if isinstance(amount, int | float) and math.isfinite(amount):
             names.append(str(name))
             notes.append(str(status).replace("_", " "))

@@ -78,7 +78,7 @@ def figures(plan: Plan, money: Money) -> tuple[Figure, ...]:
 
 
 def _cost_words(table: Table, total: str) -> str:
-    parts = ", ".join(f"{row[0]} {row[2]:,.0f}" for row in table.rows)
+    parts = ", ".join(f"{row['name']} {row['per_month']:,.0f}" for row in table.named())
     return f"Cost of a month, {total}: {parts}."
 
 

@@ -87,7 +87,7 @@ def sensitivity_chart(table: Table, currency: str, today: float, theme: Theme) -
     for k, (least, most) in enumerate(zip(low, high, strict=True)):
         axes.barh([k], [today - least], left=[least], color=COLOURS[2], height=0.6)
         axes.barh([k], [most - today], left=[today], color=COLOURS[1], height=0.6)
-    names = [f"{shorter(str(row[0]))}  ±{row[1]:.0%}" for row in table.rows]
+    names = [f"{shorter(str(row['name']))}  ±{row['change']:.0%}" for row in table.named()]
     axes.set_yticks(range(len(names)), names)
     axes.invert_yaxis()
     axes.axvline(today, color=theme.ink, linewidth=1.2)

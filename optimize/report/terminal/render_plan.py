@@ -120,11 +120,12 @@ def cell(value: float) -> str:
 def _flows(console: Console, plan: Plan, bill: Bill) -> None:
     section(console, "Who serves what")
     listing = table("class", "requests a month", "tokens in / out", "served by", "share", right=(1, 2, 4))
-    flows, demand = tables.flow_table(plan).rows, plan.demand
+    flows, demand = tables.flow_table(plan).named(), plan.demand
     for c, name in enumerate(plan.program.class_names):
         total = float(dot(demand.mean_rps[c], demand.weight_h)) * 3600
         first = (name, count(total), f"{demand.input_tokens[c]:,.0f} / {demand.output_tokens[c]:,.0f}")
-        for k, (_, target, _, share) in enumerate(row for row in flows if row[0] == name):
+        for k, flow in enumerate(row for row in flows if row["class"] == name):
+            target, share = str(flow["target"]), flow["share"]
             style = "red" if target == tables.UNSERVED else ""
             listing.add_row(*(first if k == 0 else ("", "", "")), Text(_label(plan, target), style=style), percent(float(share or 0)))
     show(console, listing)

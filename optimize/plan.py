@@ -32,6 +32,7 @@ from optimize.market.relay_bills import price_notes
 from optimize.market.relay_terms import relay_drops, relay_terms
 from optimize.money import cost_lines
 from optimize.money.amounts import scaled_usd
+from optimize.money.owned_price import owned_notes, with_owned_prices
 from optimize.money.units import to_usd
 from optimize.program.solve import solve
 from optimize.records import Dropped, PoolOption
@@ -100,6 +101,7 @@ def market_for(
     scenario: Scenario, jobs: int = 2, tell: Tell = lambda _: None, cache: Path | None = None, solver: str = "highs"
 ) -> tuple[Market, tuple[Dropped, ...]]:
     """What may be bought, nothing measured yet, and what was left out and why."""
+    scenario = with_owned_prices(scenario)
     demand, slos = demand_of(scenario), slo_rows(scenario)
     options, dropped = candidates(scenario, demand)
     costs = costs_of(scenario, options)
@@ -233,6 +235,7 @@ def assemble(
         assumptions=(
             *ASSUMPTIONS,
             *routing_notes(scenario),
+            *owned_notes(scenario),
             *price_notes(scenario, problem.relays, solution.relay_flow, problem.demand.weight_h),
             *error_notes(settled),
             *engine_notes(scenario, settled),
@@ -248,7 +251,7 @@ def assemble(
 
 def unverified_plan(scenario: Scenario, jobs: int, tell: Tell, solver: str = "highs") -> Plan:
     """A plan on the user's own measured capacities; there is no engine to simulate."""
-
+    scenario = with_owned_prices(scenario)
     demand, slos = demand_of(scenario), slo_rows(scenario)
     _, relays, too_long = fitting(scenario, (), relay_terms(scenario, demand, slos), slos)
     dropped = (*offer_drops(scenario), *relay_drops(scenario, range(len(scenario.request_classes))), *too_long)

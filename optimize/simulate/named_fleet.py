@@ -18,6 +18,7 @@ from optimize.market.optimistic_load import saturated_load_s
 from optimize.market.permits import model_reason, policy_reason, relay_policy_reason
 from optimize.market.relay_terms import may_serve
 from optimize.market.token_factors import class_factors, fleet_factors
+from optimize.money.owned_price import with_owned_prices
 from optimize.search.simulated_hour import HOUR_S, WARMUP_S
 from optimize.simulate.saved_plan import fleet_from_plan
 from sim.catalog.check import nearest
@@ -111,7 +112,7 @@ def parse_pool(part: str, scenario: Scenario) -> NamedPool:
         if not (pieces[3].startswith("tp") and pieces[3][2:].isdecimal() and int(pieces[3][2:]) > 0):
             raise ValueError(f'"{pieces[3]}" is not a tensor-parallel degree; write tp2, tp4 or tp8')
         tensor_parallel = int(pieces[3][2:])
-    offers = {**catalog.offers, **{offer.id: offer for offer in scenario.offers}}
+    offers = {**catalog.offers, **{offer.id: offer for offer in with_owned_prices(scenario).offers}}
     gpu_id = offers[pieces[0]].gpu if pieces[0] in offers else pieces[0]
     for value, known, what in (
         (gpu_id, catalog.gpus, "offer"),

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from optimize.money.amounts import offer_at
+from optimize.money.owned_price import with_owned_prices
 from sim.catalog.facts import CalibrationRow, Catalog, Relay
 from sim.catalog.relay_records import Law, RelayLatency
 from sim.engine.step_cost import coefficients_of
@@ -46,7 +47,7 @@ def output_tokens(scenario: Scenario, factor: float) -> Scenario:
 
 def gpu_prices(scenario: Scenario, factor: float) -> Scenario:
     """Every offer at `factor` times its price."""
-    return replace(scenario, offers=tuple(offer_at(each, factor) for each in scenario.offers))
+    return replace(scenario, offers=tuple(offer_at(each, factor) for each in with_owned_prices(scenario).offers))
 
 
 def relay_prices(scenario: Scenario, factor: float) -> Scenario:

@@ -101,6 +101,10 @@ class Offer:
     network_bytes_per_s: float | None = None  # per direction and host, to other hosts
     capex_usd: float | None = None  # purchase of one host, for owned ones; `capex_source`
     power_w: float | None = None  # of one host at full load; `capex_source`
+    life_months: float | None = None  # of an owned host; this and the next three: as the scenario says, else its `finance`
+    residual_share: float | None = None  # worth at the end of its life, of the purchase
+    maintenance_usd_per_month: float | None = None  # of one host
+    colocation_usd_per_month: float | None = None  # of one host
     capex_source: Source | None = None
     spot_usd_per_hour: dict[str, float] = field(default_factory=dict)  # quantile ("0.5") -> price of the host; {} where not spot
     spot_availability: float | None = None  # share of hours in which the host can be had; None: nobody published it

@@ -192,6 +192,8 @@ def _offer(spec: OfferSpec, catalog: Catalog, path: Path) -> Offer:
     known = catalog.offers.get(spec.name)
     given = spec.model_dump(exclude_none=True, exclude={"name", "contract"})
     given = with_contract(given, spec.contract, path, known.source if known else None)
+    if "purchase_usd" in given:
+        given["capex_usd"] = given.pop("purchase_usd")
     if "residency" in given:
         given["residency"] = tuple(given["residency"])
     if spec.name in catalog.offers:
@@ -200,6 +202,8 @@ def _offer(spec: OfferSpec, catalog: Catalog, path: Path) -> Offer:
             given.setdefault("grade", "quote")  # a price that the user writes is one that the user was given
         return replace(row, **({"source": _source(path, row.source)} | given)) if given else row
     defaults: dict[str, Any] = {"provider": spec.name, "gpu": spec.name, "gpus": 1, "term": "on_demand", "grade": "quote"}
+    if "capex_usd" in given:
+        defaults |= {"term": "owned", "usd_per_hour": 0.0}  # the price by the hour follows, see `optimize.money.owned_price`
     return Offer(id=spec.name, **({"source": _source(path)} | defaults | given))
 
 

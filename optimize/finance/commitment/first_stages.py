@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from optimize.finance.commitment.decision import Stage
-from optimize.money.amounts import amount_usd, month_usd
+from optimize.money.amounts import amount_usd, month_usd, share_of
 from optimize.money.assumptions import finance_facts
 from optimize.money.commitment_cost import Held, Timing
-from optimize.money.ownership import OwnHost, Values, owned_month, values_of
+from optimize.money.owned_price import OwnedPrice, owned_price, written
+from optimize.money.ownership import OPEN_WORDS, OwnHost, Values, owned_month, values_of
 from sim.catalog.facts import Offer
 from sim.scenario.scenario import Commitment, Scenario
 
@@ -54,7 +55,11 @@ def held_terms(scenario: Scenario, offer: Offer, hosts: int, values: Values) -> 
     Owned hosts of a GPU with a purchase price: bought, run at full draw, sold at the end. Everything else is rent by the hour.
     """
     rent = month_usd(amount_usd(offer.usd_per_hour, hosts))
-    if offer.term == OWNED:
+    price = owned_price(offer, scenario)
+    if price is not None:
+        held = Held(amount_usd(price.purchase_usd, hosts), amount_usd(price.running_usd, hosts), residual_36m=residual_36m(price, values))
+        return held, open_parts(scenario, price), [f"{offer.id}: {price.formula()}"]
+    if offer.term == OWNED and not written(offer, scenario):
         host = own_host(scenario, offer)
         if host is None:
             note = f"{offer.id}: its price by the hour holds; no purchase price is known (finance.gpu_purchase_usd.{offer.gpu})"
@@ -65,6 +70,18 @@ def held_terms(scenario: Scenario, offer: Offer, hosts: int, values: Values) -> 
         return Held(purchase_usd=month.purchase_usd, month_usd=running, residual_36m=residual), list(month.open), []
     term = TERM_MONTHS.get(offer.term)
     return Held(month_usd=rent, term_months=term, follows_rent=term is None), [], []
+
+
+def residual_36m(price: OwnedPrice, values: Values) -> float:
+    """Worth after 36 months: by the share that the price holds at the end of its life, else the planning figure."""
+    share = share_of(price.residual_usd, price.purchase_usd)
+    return share ** (36.0 / price.months) if share > 0 else values["residual_share_36m"].value or 0.0
+
+
+def open_parts(scenario: Scenario, price: OwnedPrice) -> list[str]:
+    """Parts of owning that the price leaves out because nobody gave a figure."""
+    values, told = values_of(scenario.finance), {name for name, _ in price.parts}
+    return [word for name, word in OPEN_WORDS.items() if values[name].value is None and word not in told]
 
 
 def own_host(scenario: Scenario, offer: Offer) -> OwnHost | None:

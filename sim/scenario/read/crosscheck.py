@@ -139,9 +139,14 @@ def _entries(problems: Problems, kind: str, candidates: dict[str, Any], known: s
         row = entry if isinstance(entry, dict) else {}
         name = row.get("name") if row else entry
         named.append(((*path, "name") if row else path, name))
+        if row.get("purchase_usd") is not None and row.get("term") not in (None, "owned"):
+            problems.add(
+                (*path, "purchase_usd"), f"is a price to buy hosts, and `term` is {shown(row['term'])}; write term: owned, or leave it out"
+            )
         if not isinstance(name, str) or name in known:
             continue
-        lacking = [key for key in new if row.get(key) is None]
+        bought = {"usd_per_hour"} if row.get("purchase_usd") is not None else set()  # the price by the hour follows
+        lacking = [key for key in new if row.get(key) is None and key not in bought]
         if lacking:
             text = f"{shown(name)} is no {noun} of the catalogue; {nearest(name, known)}; a new {noun} needs {', '.join(lacking)}"
             problems.add(named[-1][0], text)

@@ -45,6 +45,12 @@ class OfferSpec(Keys):
     grade: Literal["quote", "contract", "list", "claimed"] | None = fact("how firm the price is; with a price of your own: quote")
     contract: ContractOf | None = fact("document behind the price of this entry; with it the grade is contract")
     lead_time_days: Amount | None = fact("order to first use", "days")
+    purchase_usd: Amount | None = fact("owned: price of one host; its price by the hour follows. Already paid: 0", "USD")
+    life_months: Annotated[int, Field(ge=1, le=240)] | None = fact("owned: months that it serves", "months")
+    residual_share: Share | None = fact("owned: worth after that, of the purchase price; absent: 0", "0..1")
+    power_w: Amount | None = fact("owned: draw of one host at full load", "W")
+    maintenance_usd_per_month: Amount | None = fact("owned: support and spare parts of one host", "USD/month")
+    colocation_usd_per_month: Amount | None = fact("owned: space of one host; absent: by the kW that it may draw", "USD/month")
     note: Text | None = fact("for readers")
 
 

@@ -9,8 +9,8 @@ from optimize.money.assumptions import finance_facts
 from optimize.money.capital import payback_months
 from optimize.money.contracts import hosts_usd
 from optimize.money.extras import double_running_usd
-from optimize.money.ownership import OwnedMonth, OwnHost, Values, known, owned_month, values_of, verdict
-from optimize.money.quantities import load_share
+from optimize.money.ownership import OwnedMonth, OwnHost, known, owned_month, values_of, verdict
+from optimize.money.quantities import billed_share, load_share
 from optimize.records import PoolTerms
 from optimize.result import Plan
 
@@ -28,8 +28,8 @@ class OwnOrRent:
     month: OwnedMonth | None
     load_share: float
     sentence: str
-    once_usd: float | None = None  # rent while own hosts are on their way and while both run; None: lead time or overlap is open
-    payback_months: float | None = None  # of purchase and `once_usd`, open parts left out; None: not within the hardware's life
+    once_usd: float | None = None  # rent while both fleets run; None: the overlap is open
+    payback_months: float | None = None  # from the order: of purchase and `once_usd`, open parts left out; None: not within its life
 
 
 def own_or_rent(plan: Plan) -> tuple[OwnOrRent, ...]:
@@ -41,7 +41,8 @@ def own_or_rent(plan: Plan) -> tuple[OwnOrRent, ...]:
 
 def _row(plan: Plan, p: int, rent_usd: float, share: float) -> OwnOrRent:
     terms, finance = plan.program.pools[p], plan.scenario.finance
-    host, gpu, load = own_host(plan, terms), terms.option.offer.gpu, load_share(plan, p)
+    host, gpu = own_host(plan, terms), terms.option.offer.gpu
+    load = load_share(plan, p) * billed_share(plan, p)  # own hosts stand there in every hour: the same work is a smaller share
     if host is None:
         words = f"no purchase price is known for {gpu}: write finance.gpu_purchase_usd.{gpu}"
         if gpu not in plan.scenario.catalog.gpus and terms.option.deployment is None:
@@ -52,18 +53,13 @@ def _row(plan: Plan, p: int, rent_usd: float, share: float) -> OwnOrRent:
     if staff.value is not None:
         values |= {"staff_usd_per_month": type(staff)(**{**vars(staff), "value": staff.value * share})}
     month = owned_month(host, int(plan.solution.billed[p].max()), load, values)
-    once = _double_running(rent_usd, values)
-    words = verdict(rent_usd, month) + ("" if once is None else f"; ${once:,.0f} once for rent that runs on meanwhile")
+    overlap, lead = values["overlap_months"].value, values["lead_time_months"].value or 0.0
+    once = None if overlap is None else double_running_usd(rent_usd, overlap)  # rent of the lead time is paid in either case
+    words = verdict(rent_usd, month) + ("" if once is None else f"; ${once:,.0f} once for rent while both run")
     running = sum(line.usd for line in month.lines if line.name != "capital")
     life = int(known(values, "life_months"))
     back = payback_months(month.purchase_usd + (once or 0.0), [rent_usd - running] * life) if rent_usd > running else None
-    return OwnOrRent(terms.option.id, gpu, rent_usd, host, month, load, words, once, back)
-
-
-def _double_running(rent_usd: float, values: Values) -> float | None:
-    """Rent of the lead time and the overlap; None while either is open."""
-    lead, overlap = values["lead_time_months"].value, values["overlap_months"].value
-    return None if lead is None or overlap is None else double_running_usd(rent_usd, lead, overlap)
+    return OwnOrRent(terms.option.id, gpu, rent_usd, host, month, load, words, once, None if back is None else back + lead)
 
 
 def own_host(plan: Plan, terms: PoolTerms) -> OwnHost | None:

@@ -96,7 +96,7 @@ def horizon_usd(held: tuple[Held, ...], at: Timing, with_usd: float, without_usd
     if not held:
         return once_usd + at.horizon * without_usd
     served = min(each.held_months(at.horizon, at.lead) for each in held)
-    usd = once_usd + double_running_usd(without_usd, min(at.lead, at.horizon), min(at.overlap, served))
+    usd = once_usd + double_running_usd(without_usd, min(at.lead, at.horizon) + min(at.overlap, served))
     usd += served * with_usd + max(0.0, at.horizon - at.lead - served) * without_usd
     for each in held:
         months = each.held_months(at.horizon, at.lead)

@@ -45,13 +45,13 @@ def after_credits_usd(bills_usd: Sequence[float], credits_usd: float, expire_aft
     return paid
 
 
-def double_running_usd(rent_usd_per_month: float, lead_time_months: float, overlap_months: float) -> float:
-    """Rent that is paid while own hosts are on their way, and while both run: neither is in a monthly comparison.
+def double_running_usd(rent_usd_per_month: float, months: float) -> float:
+    """Rent that is paid for months in which it is not in a monthly comparison.
 
-    >>> double_running_usd(1000.0, 3.0, 1.0)
+    >>> double_running_usd(1000.0, 4.0)
     4000.0
     """
-    return rent_usd_per_month * (lead_time_months + overlap_months)
+    return rent_usd_per_month * months
 
 
 def once_per_year_usd(once_usd: float, usd_per_month: float) -> float:

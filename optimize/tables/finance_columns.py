@@ -95,9 +95,12 @@ OWN = (
     Column("open", "str", "", "parts without a source that could be cited"),
     Column("book", "float", "money", "straight-line depreciation of a month (book view of the capital line)"),
     Column("purchase", "float", "money", "purchase of the hosts with their share of the network"),
-    Column("once", "float", "money", "rent that runs on during lead time and overlap; empty while either is open"),
+    Column("once", "float", "money", "rent while own and rented hosts both run; empty while the overlap is open"),
     Column(
-        "payback_months", "float", "months", "until the rent saved repays purchase and `once`, open parts left out; empty: not in its life"
+        "payback_months",
+        "float",
+        "months",
+        "from the order until saved rent repays purchase and `once`, open parts left out; empty: not in its life",
     ),
     Column("verdict", "str", "", "the answer in words, USD"),
 )

@@ -81,6 +81,23 @@ def finance_json(money: Money) -> Json:
             }
             for row in money.own
         ],
+        "owned_fleet": {
+            "rent": u(money.owned_fleet.rent_usd),
+            "best": u(money.owned_fleet.best_usd),
+            "offers": [
+                {
+                    "offer": base.offer,
+                    "peak_hosts": base.most,
+                    "own": base.owned,
+                    "rent": u(base.rent_usd),
+                    "cost": u(base.mixed_usd),
+                    "used_share": number(base.used_share),
+                    "breaks_even_at_share": number(base.breaks_even),
+                }
+                for base in money.owned_fleet.bases
+            ],
+            "sentences": list(money.owned_fleet.sentences()),
+        },
         "contracts": contracts_json(money),
         "price_warnings": list(money.prices.warnings),
         "leaves_budget": [

@@ -10,6 +10,7 @@ from functools import cached_property
 from optimize.finance.bill_sensitivity import sensitivity
 from optimize.finance.break_even import PROGRAMS, TOKENS, BreakEven, Curves, break_even
 from optimize.finance.horizon import Horizon, horizon
+from optimize.finance.own_base import OwnedFleet, owned_fleet
 from optimize.finance.own_or_rent import OwnOrRent, own_or_rent
 from optimize.finance.unit_costs import unit_costs
 from optimize.money.amounts import amount_usd
@@ -46,6 +47,11 @@ class Money:
     def horizon(self) -> Horizon:
         """Months ahead; seconds of work, so not before somebody asks."""
         return horizon(self.plan)
+
+    @cached_property
+    def owned_fleet(self) -> OwnedFleet:
+        """How many hosts to own, over the whole fleet."""
+        return owned_fleet(self.plan)
 
     @cached_property
     def curves(self) -> Curves:

@@ -117,7 +117,7 @@ def _prices(book: Table, bill: Bill) -> tuple[str, str]:
 
 def _own(money: Money, by_name: Mapping[str, Table]) -> tuple[str, ...]:
     """Verdicts in words, and the figures behind them."""
-    verdicts = [f"{row.pool}: {row.sentence}" for row in money.own]
+    verdicts = [*money.owned_fleet.sentences(), *(f"{row.pool}: {row.sentence}" for row in money.own)]
     table = table_html(_without(by_name["own_or_rent"], "verdict"), money.bill)
     return (bullets(verdicts), table, dim(VIEWS)) if money.own else ()
 

@@ -214,7 +214,7 @@ def _prices(console: Console, plan: Plan, bill: Bill) -> None:
         show(console, listing)
     warned = money.fresh_warnings()
     rest = [f"and {len(warned) - LISTED} more: `finance.price_warnings` in plan.json"] if warned[LISTED:] else []
-    _listed(console, "Own or rent", [f"{_label(plan, row.pool)}: {row.sentence}" for row in money.own])
+    _listed(console, "Own or rent", [*money.owned_fleet.sentences(), *(f"{_label(plan, row.pool)}: {row.sentence}" for row in money.own)])
     _listed(console, "Price book warns", warned[:LISTED] + rest)
 
 

@@ -65,11 +65,15 @@ def test_slips_are_told_by_key(text: str, message: str) -> None:
         finance(text)
 
 
-def test_lead_time_and_overlap_are_rent_that_runs_on_and_open_until_both_are_given() -> None:
+def test_the_overlap_is_rent_paid_twice_and_the_lead_time_delays_the_payback() -> None:
     plain = own_or_rent(plan_fixture.plan())[1]
-    assert plain.once_usd is None and "meanwhile" not in plain.sentence
-    given = own_or_rent(under(Finance(values={"lead_time_months": 2.0, "overlap_months": 0.5})))[1]
-    assert given.once_usd == pytest.approx(2.5 * given.rent_usd) and "once for rent that runs on meanwhile" in given.sentence
+    assert plain.once_usd is None and "while both run" not in plain.sentence
+    cheap = {"l40s": 1000.0}
+    given = own_or_rent(under(Finance(values={"lead_time_months": 2.0, "overlap_months": 0.5}, gpu_purchase_usd=cheap)))[1]
+    soon = own_or_rent(under(Finance(values={"overlap_months": 0.5}, gpu_purchase_usd=cheap)))[1]
+    assert given.once_usd == pytest.approx(0.5 * given.rent_usd) and "once for rent while both run" in given.sentence
+    assert given.payback_months is not None and soon.payback_months is not None
+    assert given.payback_months == pytest.approx(soon.payback_months + 2.0)
 
 
 def test_payback_of_own_hosts_is_purchase_over_saved_rent() -> None:

@@ -22,6 +22,7 @@ from sim.engine.step_cost import best_row, coefficients_of
 from sim.plural import counted
 
 PLANNED = "vllm-v1"  # from this release on plans simulate the engine's scheduler
+QUANTILES = (("median", 0.5), ("p90", 0.9))
 HEADER = (
     "The step cost of one deployment, fitted by `servemix calibrate` to the runs named below. A scenario uses it with `calibration: FILE`",
     "in place of the catalogue's row of this GPU, engine and weight format. Coefficients: sim/engine/physics.py; errors: each run",
@@ -64,15 +65,21 @@ class Calibrated:
 
 
 def _row_error(runs: OwnRuns, fit: OwnFit, fallback: CalibrationRow | None) -> dict[str, float]:
-    """Median and p90 of leaving one run out, for metrics that four runs or more state; else the errors of the catalogue's row."""
+    """Median and p90 of leaving one run out, for metrics that four runs or more state; else the errors of the catalogue's row.
+
+    Never less than what the fit misses on the very runs that it has seen.
+    """
     error = dict(fallback.error) if fallback is not None else {}
-    table = absolute_errors(runs.points, fit.unseen)
+    unseen, seen = absolute_errors(runs.points, fit.unseen), absolute_errors(runs.points, fit.predicted)
     for k, metric in enumerate(METRICS):
-        values = table[:, k][np.isfinite(table[:, k])]
+        values, misses = (table[:, k][np.isfinite(table[:, k])] for table in (unseen, seen))
         if len(values) >= FEWEST_FOR_ERRORS:
             error = {name: value for name, value in error.items() if not name.startswith(metric)}
-            error |= {f"{metric}_{name}": round(float(np.quantile(values, q)), 4) for name, q in (("median", 0.5), ("p90", 0.9))}
-    return error
+            error |= {f"{metric}_{name}": float(np.quantile(values, q)) for name, q in QUANTILES}
+        for name, q in QUANTILES if len(misses) else ():
+            for key in [key for key in (*error, f"{metric}_{name}") if key.startswith(metric) and key.endswith(name)]:
+                error[key] = max(error.get(key, 0.0), float(np.quantile(misses, q)))
+    return {name: round(value, 4) for name, value in error.items()}
 
 
 def calibrate(files: Sequence[Path], setup: Setup, catalog: Catalog, date: str | None = None, in_flight: int | None = None) -> Calibrated:
@@ -95,10 +102,18 @@ def calibrate(files: Sequence[Path], setup: Setup, catalog: Catalog, date: str |
     row = CalibrationRow(
         setup.gpu, deployment.engine, deployment.weights.id, coefficients, len(runs.points), _row_error(runs, fit, before), source
     )
-    words = missing(runs.points, runs.runs, found)
+    words = [*runs.doubts, *missing(runs.points, runs.runs, found), _siblings(setup, catalog)]
     if PLANNED not in lineage(deployment.engine):
         words.append(f"plans run vLLM from 0.8 on: a row of {deployment.engine} serves `validate`, and no scenario yet")
     return Calibrated(row, tuple(found), _errors(runs, fit), runs.skipped, tuple(words), tuple(proposals(fit)))
+
+
+def _siblings(setup: Setup, catalog: Catalog) -> str:
+    """What the row does not change: cards with the same cores keep the catalogue's rows."""
+    peak = catalog.gpus[setup.gpu].flops.get("bf16")
+    kin = [name for name, gpu in sorted(catalog.gpus.items()) if name != setup.gpu and gpu.flops.get("bf16") == peak]
+    others = f" ({', '.join(kin)})" if kin else ""
+    return f"nothing of this is carried over to other cards{others} or weight formats: those keep the catalogue's rows"
 
 
 def _errors(runs: OwnRuns, fit: OwnFit) -> tuple[RunError, ...]:

@@ -12,7 +12,7 @@ from sim.calibration.crossvalidate import unsaturated
 from sim.calibration.fit_parameters import SHARED_PRIOR, Design, Parameter
 from sim.calibration.points import METRICS, Point
 from sim.calibration.replay_points import Run
-from sim.calibration.trace import Book, Trace, bind, measured_table, predict, trace_of
+from sim.calibration.trace import Book, Trace, bind, measured_table, trace_of
 from sim.calibration.weighted_least_squares import jacobian, residuals, solve
 from sim.engine.deployment import Deployment
 from sim.engine.physics import COEFFICIENTS
@@ -27,7 +27,8 @@ HOST_PRIOR = 1.0  # host, network and client are the user's own
 MIXTURE_PRIOR = 0.4
 NOISE_BAND = (0.25, 4.0)  # factors on SPREAD that residuals may ask for
 FEWEST_LEFT = 3.0  # values beyond the freedom that the fit has taken, before residuals say how large the noise is
-OUTER = 3  # arrivals meet other batches when steps get faster
+MOST_TURNS = 8  # of fit and replay
+SETTLED = 0.003  # change of the logarithm of a coefficient that ends them
 FEWEST_FOR_ERRORS = 4  # runs; with fewer, leaving one out says nothing
 
 
@@ -82,25 +83,36 @@ def _traces(points: Sequence[Point], runs: Sequence[Run], coefficients: Mapping[
 
 
 def own_fit(points: Sequence[Point], runs: Sequence[Run], start: Mapping[str, float]) -> OwnFit:
-    """The fit of `points`, all of one deployment, from the coefficients `start`."""
+    """The fit of `points`, all of one deployment, from the coefficients `start`.
+
+    Arrivals meet other batches when steps get faster, so runs are replayed under what was fitted and fitted again, until that changes
+    nothing; `predicted` is what the last replay says, and not what the fit hoped for.
+    """
     deployment = runs[0].deployment
     design = own_design(deployment, len(points), start)
     scale, weights = own_scale(points), np.ones(len(points))
     theta = np.zeros(len(design.parameters))
-    for turn in range(OUTER):
-        current = {name: float(values[0]) for name, values in design.coefficients(theta).items()}
-        book = bind(_traces(points, runs, current), runs)
+    for turn in range(MOST_TURNS):
+        before = theta
+        book = bind(_traces(points, runs, _at(design, theta)), runs)
         theta = solve(book, design, points, rounds=30, start=theta, scale=scale, weights=weights)
         if turn == 0:
             scale = scale * noise_found(book, design, points, theta, scale)
+        elif np.abs(theta - before).max() < SETTLED:
+            break
+    traces = _traces(points, runs, _at(design, theta))
     return OwnFit(
         deployment,
         design,
         theta,
-        _covariance(_columns(book, design, points, theta, scale), design),
-        predict(book, design.coefficients(theta)),
-        _left_out(book, design, points, theta, scale),
+        _covariance(_columns(bind(traces, runs), design, points, theta, scale), design),
+        np.array([[trace.direct[metric] for metric in METRICS] for trace in traces]),
+        _left_out(bind(traces, runs), design, points, runs, theta, scale),
     )
+
+
+def _at(design: Design, theta: Floats) -> dict[str, float]:
+    return {name: float(values[0]) for name, values in design.coefficients(theta).items()}
 
 
 def _columns(book: Book, design: Design, points: Sequence[Point], theta: Floats, scale: Floats) -> Floats:
@@ -129,8 +141,8 @@ def noise_found(book: Book, design: Design, points: Sequence[Point], theta: Floa
     return float(np.clip(np.sqrt((errors**2).sum() / left), *NOISE_BAND))
 
 
-def _left_out(book: Book, design: Design, points: Sequence[Point], theta: Floats, scale: Floats) -> Floats:
-    """[points, METRICS] predictions of each point by a fit on the others (under the same schedule)."""
+def _left_out(book: Book, design: Design, points: Sequence[Point], runs: Sequence[Run], theta: Floats, scale: Floats) -> Floats:
+    """[points, METRICS] predictions of each point by a fit on the others, replayed under that fit."""
     count = len(points)
     table = np.full((count, len(METRICS)), np.nan)
     if count < FEWEST_FOR_ERRORS:
@@ -140,5 +152,7 @@ def _left_out(book: Book, design: Design, points: Sequence[Point], theta: Floats
         fewer = Design(design.parameters, tuple(np.arange(count - 1) for _ in design.parameters), count - 1, design.start)
         rest = [points[k] for k in kept]
         there = solve(book.part(kept), fewer, rest, start=theta, scale=scale[kept], weights=np.ones(count - 1))
-        table[i] = predict(book, design.coefficients(there))[i]
+        trace = trace_of(points[i], runs[i], _at(design, there))
+        if trace is not None:
+            table[i] = [trace.direct[metric] for metric in METRICS]
     return table

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -14,11 +16,16 @@ from sim.calibration.readers.measurement import Measurement
 from sim.calibration.readers.read_benchmark import is_points, read_benchmark
 from sim.calibration.replay_points import Run, run_of
 from sim.catalog.check import instead
-from sim.catalog.facts import Catalog
+from sim.catalog.facts import Catalog, Model
 from sim.engine.deployment import CURRENT_RELEASE
 from sim.engine.memory import room_tokens
+from sim.engine.physics import shape_of
 from sim.engine.release import PARENT
 from sim.errors import InputError
+
+SERVED = 0.95  # share of what was asked for from which an open run has served it
+MARKS = {"nvfp4": "nvfp4", "fp8": "fp8", "w8a8": "int8", "w8a16": "w8a16", "awq": "int4", "gptq": "int4", "w4a16": "int4", "int4": "int4"}
+ALIKE = {"int4": ("int4-plain",), "fp8": ("w8a16",), "int8": ("w8a16",), "nvfp4": ("int4",)}  # the same file in other kernels
 
 
 @dataclass(frozen=True)
@@ -84,7 +91,7 @@ def _fitted_limits(run: Run, setup: Setup) -> Run:
 def run_for(point: Point, one: Measurement | None, setup: Setup, catalog: Catalog) -> Run | str:
     """How to replay the point: lengths and arrivals as the file has them. Or the reason why it cannot be."""
     if not point.measured:
-        return "no throughput, TPOT or TTFT in it"
+        return "no TPOT or TTFT in it, and no throughput that says more than what was asked for"
     run = run_of(point, catalog)
     if isinstance(run, str):
         return run
@@ -100,6 +107,53 @@ def run_for(point: Point, one: Measurement | None, setup: Setup, catalog: Catalo
     return run
 
 
+def with_evidence(point: Point) -> Point:
+    """`point` without its throughput where that only says how much was asked for: an open run that served what came."""
+    asked = (point.rate_rps or 0.0) * point.output_tokens
+    made = point.measured.get("throughput", 0.0)
+    if point.scenario != "fixed_qps" or made < SERVED * asked:
+        return point
+    return replace(point, measured={name: value for name, value in point.measured.items() if name != "throughput"})
+
+
+def below_floor(point: Point, run: Run) -> str | None:
+    """What is too fast to be true: a TPOT below the time in which memory can read the weights that every token needs."""
+    shape = shape_of(run.deployment)
+    weights = float(shape.shared) * float(shape.weight_bytes) + 2.0 * float(shape.head)
+    floor_s = weights / (float(shape.bandwidth) * float(shape.gpus))
+    tpot_s = point.measured.get("tpot")
+    if tpot_s is None or tpot_s >= floor_s:
+        return None
+    why = "a mock server, a smaller model, another card or speculative decoding"
+    return f"{point.id}: TPOT {1e3 * tpot_s:.3g} ms is below the {1e3 * floor_s:.3g} ms in which memory can read the weights: {why}"
+
+
+def unlike(one: Measurement, setup: Setup, catalog: Catalog) -> str | None:
+    """What the file says of model and format that the options deny; None where it says nothing that can be compared."""
+    name = plain_name(one.model)
+    named = [model for model in catalog.models if plain_name(model) in name]
+    longest = max(named, key=len, default=setup.model)
+    if named and plain_name(setup.model) not in name and not _same_shape(catalog.models[longest], catalog.models[setup.model]):
+        return f"its model is {one.model}, not {setup.model}; write --model {longest}"
+    stated = [weights for mark, weights in MARKS.items() if mark in name]
+    if stated and setup.weights not in (stated[0], *ALIKE.get(stated[0], ())):
+        return f"its weights are {stated[0]} ({one.model}), not {setup.weights}; write --weights {stated[0]}"
+    return None
+
+
+def plain_name(text: str) -> str:
+    """Letters and digits of a name, in lower case.
+
+    >>> plain_name("meta-llama/Llama-3.1-8B-Instruct")
+    'metallamallama318binstruct'
+    """
+    return re.sub(r"[^a-z0-9]", "", text.lower())
+
+
+def _same_shape(one: Model, other: Model) -> bool:
+    return (one.layers, one.hidden_size, one.parameters) == (other.layers, other.hidden_size, other.parameters)
+
+
 @dataclass(frozen=True)
 class OwnRuns:
     """Points and how to replay each, and (name, reason) of what was left out."""
@@ -107,6 +161,7 @@ class OwnRuns:
     points: tuple[Point, ...]
     runs: tuple[Run, ...]
     skipped: tuple[tuple[str, str], ...]
+    doubts: tuple[str, ...] = ()  # what is too fast to be true
 
 
 def _of_file(path: Path, setup: Setup, in_flight: int | None) -> list[tuple[Point, Measurement | None]]:
@@ -127,7 +182,14 @@ def own_runs(files: Sequence[Path], setup: Setup, catalog: Catalog, in_flight: i
     check_setup(setup, catalog)
     problems: list[str] = []
     found: list[tuple[Point, Measurement | None]] = []
+    again = []
+    seen: dict[str, Path] = {}
     for path in files:
+        content = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else str(path)
+        if content in seen:
+            again.append((str(path), f"holds the same as {seen[content]}; counted once"))
+            continue
+        seen[content] = path
         try:
             found += _of_file(path, setup, in_flight)
         except InputError as error:
@@ -137,17 +199,20 @@ def own_runs(files: Sequence[Path], setup: Setup, catalog: Catalog, in_flight: i
     stated = next((point.engine for point, one in found if one is None), CURRENT_RELEASE)
     setup = replace(setup, engine=setup.engine or stated)
     found = [(point if one is None else replace(point, engine=str(setup.engine)), one) for point, one in found]
-    points, runs, skipped = [], [], []
+    points, runs, skipped, doubts = [], [], list(again), []
     for point, one in found:
-        run = _stranger(point, setup) or run_for(point, one, setup, catalog)
+        point = with_evidence(point)
+        strange = _stranger(point, setup) if one is None else unlike(one, setup, catalog)
+        run = strange or run_for(point, one, setup, catalog)
         if isinstance(run, str):
             skipped.append((point.id, run))
         else:
             points.append(point)
             runs.append(run)
+            doubts += [doubt] if (doubt := below_floor(point, run)) else []
     if not points:
         raise InputError(["calibrate: no run can be used:", *(f"  {name}: {why}" for name, why in skipped)])
-    return OwnRuns(tuple(points), tuple(runs), tuple(skipped))
+    return OwnRuns(tuple(points), tuple(runs), tuple(skipped), tuple(doubts))
 
 
 def digest(files: Sequence[Path]) -> str:

@@ -142,3 +142,31 @@ def test_the_command_prints_one_json_object_and_writes_the_row(runs: list[files.
     printed = json.loads(answer.stdout)
     assert set(printed) == {"row", "steps", "runs", "skipped", "missing", "next_runs"} and (tmp_path / "own.yaml").exists()
     assert "Runs that would help most" in CliRunner().invoke(cli.app, arguments).stdout
+
+
+def test_a_file_of_another_model_or_format_is_left_out_and_one_given_twice_counts_once(runs: list[files.Logged], tmp_path: Path) -> None:
+    written = files.vllm(runs[0], False) | {"model_id": "meta-llama/Llama-3.1-8B-Instruct"}
+    other = files.vllm(runs[0], False) | {"model_id": "Qwen/Qwen2.5-7B-Instruct"}
+    quantised = files.vllm(runs[0], False) | {"model_id": "RedHatAI/Meta-Llama-3.1-8B-Instruct-FP8"}
+    names = {"one": written, "again": written, "other": other, "fp8": quantised}
+    found = fitted([files.write(tmp_path, f"{name}.json", value) for name, value in names.items()])
+    assert found.row.points == 1
+    why = {Path(name).stem: text for name, text in found.skipped}
+    assert "counted once" in why["again"]
+    assert "write --model qwen2.5-7b" in why["other"] and "write --weights fp8" in why["fp8"]
+
+
+def test_a_server_that_is_faster_than_its_memory_is_doubted_and_no_error_is_smaller_than_its_miss(tmp_path: Path) -> None:
+    run = files.logged(1, 300, 60, 8)
+    mock = files.vllm(run, False) | {"mean_tpot_ms": 1.0, "median_tpot_ms": 1.0}
+    found = fitted([files.write(tmp_path, "mock.json", mock)])
+    assert any("below the" in text and "mock server" in text for text in found.missing)
+    miss = next(abs(error.error) for error in found.errors if error.metric == "tpot")
+    assert found.row.error["tpot_median"] >= round(miss, 4) > 0.5
+
+
+def test_throughput_of_an_open_run_that_served_what_came_is_no_evidence(tmp_path: Path) -> None:
+    open_run = files.logged(4, 300, 60, 40)
+    value = files.vllm(open_run, False) | {"request_rate": 2.0, "max_concurrency": None, "output_throughput": 119.0}
+    found = fitted([files.write(tmp_path, "open.json", value)])
+    assert {error.metric for error in found.errors} <= {"tpot", "ttft"}

@@ -23,6 +23,7 @@ class Measurement:
     statistic  "mean" or "p50" of each latency
     prompt, output   tokens of each request in the order sent, where the file has them or quantiles of them
     arrival_s  seconds after the first request at which each was sent, where the file has them and load was open
+    model      name that the file gives the model; empty where it is silent
     """
 
     name: str
@@ -37,6 +38,7 @@ class Measurement:
     prompt: Ints | None = None
     output: Ints | None = None
     arrival_s: Floats | None = None
+    model: str = ""
 
 
 def lengths_from_quantiles(quantiles: Mapping[float, float], mean: float, count: int, seed: int) -> Ints:

@@ -42,6 +42,7 @@ def read_vllm(where: str, data: dict[str, Any]) -> Measurement:
         statistic=statistic,
         prompt=detail[0].astype(np.int64) if detail is not None else None,
         output=detail[1].astype(np.int64) if detail is not None else None,
+        model=str(data.get("model_id") or data.get("model") or ""),
         **load,
     )
 

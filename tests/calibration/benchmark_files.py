@@ -21,7 +21,8 @@ TRUE = {**defaults(), "step_s": 3.2e-3, "sequence_s": 2.4e-5, "bandwidth_efficie
 
 def deployment() -> Deployment:
     catalog = load_catalog()
-    return Deployment(catalog.models["llama-3.1-8b"], catalog.weight_formats["bf16"], catalog.gpus["l40s"], limits=EngineLimits(async_scheduling=True))
+    limits = EngineLimits(async_scheduling=True)
+    return Deployment(catalog.models["llama-3.1-8b"], catalog.weight_formats["bf16"], catalog.gpus["l40s"], limits=limits)
 
 
 @dataclass(frozen=True)

@@ -45,15 +45,21 @@ def check_pool_record(pool: Pool) -> None:
         raise InputError(problems)
 
 
+def shares_problems(shares: npt.NDArray[np.float64], shape: tuple[int, ...]) -> list[str]:
+    """What is wrong with a table of shares for so many (classes, targets)."""
+    if shares.shape != shape:
+        return [f"shares: shape {shares.shape} for {shape[0]} classes and {shape[1]} targets; write one row per class"]
+    if not np.isfinite(shares).all() or (shares < 0).any() or (shares.sum(axis=1) > 2 - WHOLE).any():
+        return ["shares: entries must be 0..1 and rows sum to at most 1"]
+    return []
+
+
 def check_fleet(fleet: Fleet, requests: Requests) -> None:
     """Raise unless shares, router and overflow rules fit the targets and classes."""
     problems = [problem for target in fleet.targets if isinstance(target, Pool) for problem in pool_problems(target)]
     classes, size = int(requests.class_id.max(initial=-1)) + 1, len(fleet.targets)
-    shares = fleet.shares
-    if shares.ndim != 2 or shares.shape[0] < classes or shares.shape[1] != size:
-        problems.append(f"shares: shape {shares.shape} for {classes} classes and {size} targets; write one row per class")
-    elif not np.isfinite(shares).all() or (shares < 0).any() or (shares.sum(axis=1) > 2 - WHOLE).any():
-        problems.append("shares: entries must be 0..1 and rows sum to at most 1")
+    rows = max(classes, len(fleet.shares)) if fleet.shares.ndim == 2 else classes
+    problems += shares_problems(fleet.shares, (rows, size))
     if fleet.router not in ROUTERS:
         problems.append(f"router: {fleet.router!r} is unknown; write one of {', '.join(ROUTERS)}")
     if fleet.priorities and len(fleet.priorities) < classes:

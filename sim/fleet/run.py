@@ -46,7 +46,7 @@ class Run:
     """One simulation: `serve()` says what an arrival does at each target, `result()` is its log once the clock has stopped.
 
     `offer_to` makes the way into a pool; `ended` hears of each request that a relay, or no target, has ended. `moving`: what one
-    pool had may come to another.
+    pool had may come to another. `targets` of the requests where the fleet's shares do not say it.
     """
 
     def __init__(
@@ -57,12 +57,13 @@ class Run:
         offer_to: Callable[[PoolState], Offer] = plain_offer,
         ended: Ended = nobody_waits,
         moving: bool = False,
+        targets: npt.NDArray[np.int16] | None = None,
     ) -> None:
         if fleet.cascade is not None:
             raise InputError("routing.classifier: not simulated with fleet life or clients that wait for answers; leave it out for that")
         affinity = ROUTERS[fleet.router].keeps_sessions
         levels = len(set(fleet.priorities)) or 1
-        self.targets = targets_of(requests, fleet.shares, seed, whole_sessions=affinity)
+        self.targets = targets_of(requests, fleet.shares, seed, whole_sessions=affinity) if targets is None else targets
         requests = counted_by_target(requests, self.targets, fleet.token_factors)
         self.fleet, self.requests = fleet, requests
         self.offer_to, self.ended = offer_to, ended

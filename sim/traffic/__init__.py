@@ -2,6 +2,6 @@
 
 from sim.requests import Demand, Requests
 from sim.traffic.demand import demand
-from sim.traffic.hour_slices import at_rates, hour
+from sim.traffic.hour_slices import at_rates, hour, slice_length_s, stretch
 
-__all__ = ["Demand", "Requests", "at_rates", "demand", "hour"]
+__all__ = ["Demand", "Requests", "at_rates", "demand", "hour", "slice_length_s", "stretch"]

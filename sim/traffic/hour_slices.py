@@ -12,8 +12,8 @@ from sim.streams import stream
 from sim.traffic.arrivals import Part, merge, minute_edges, minute_noise, poisson_times, session_count
 from sim.traffic.conversations import conversation_part
 from sim.traffic.lengths import draw_lengths, system_tokens, turns_mean
-from sim.traffic.replay import load_replay, replay_hour
-from sim.traffic.synthetic import synthetic_hour
+from sim.traffic.replay import load_replay, replay_hour, replay_stretch
+from sim.traffic.synthetic import synthetic_hour, synthetic_stretch
 
 
 def hour(
@@ -35,6 +35,22 @@ def hour(
     if isinstance(scenario.traffic, LogTraffic):
         return replay_hour(scenario, slice_index, seed, duration_s, warmup_s, rate_scale, chosen)
     return synthetic_hour(scenario, scenario.traffic, slice_index, seed, duration_s, warmup_s, rate_scale, chosen)
+
+
+def slice_length_s(scenario: Scenario) -> float:
+    """Seconds of a slice: an hour, or about an hour of a log."""
+    return load_replay(scenario).slice_s if isinstance(scenario.traffic, LogTraffic) else 3600.0
+
+
+def stretch(scenario: Scenario, slices: Sequence[int], lengths_s: Sequence[float], seed: int, warmup_s: float) -> Requests:
+    """Requests of slices that follow each other, as one run from 0 to `warmup_s` + the sum of `lengths_s`: rates change at the edges.
+
+    The warm-up is more of the first slice (of a log: what came before). Sessions go on across the edges. Traffic is not that of the
+    same slices in `hour`: another draw of the same law.
+    """
+    if isinstance(scenario.traffic, LogTraffic):
+        return replay_stretch(scenario, slices, lengths_s, seed, warmup_s)
+    return synthetic_stretch(scenario, scenario.traffic, slices, lengths_s, seed, warmup_s)
 
 
 def at_rates(

@@ -181,6 +181,14 @@ def replay_hour(
     return replay_at_factors(scenario, slice_index, seed, duration_s, warmup_s, factors)
 
 
+def replay_stretch(scenario: Scenario, slices: Sequence[int], lengths_s: Sequence[float], seed: int, warmup_s: float) -> Requests:
+    """The log over slices that follow each other, the last `lengths_s[0]` seconds of the first, after `warmup_s` of what came before."""
+    assert isinstance(scenario.traffic, LogTraffic)
+    left_out_s = load_replay(scenario).slice_s - lengths_s[0]
+    factors = np.full(len(scenario.request_classes), scenario.traffic.scale)
+    return replay_at_factors(scenario, slices[0], seed, sum(lengths_s) + left_out_s, warmup_s - left_out_s, factors)
+
+
 def replay_at_rates(
     scenario: Scenario, slice_index: int, rates_rps: Sequence[float], seed: int, duration_s: float, warmup_s: float
 ) -> Requests:

@@ -18,6 +18,7 @@ HOUR_S = 3600.0
 HOURS_PER_MONTH = 730.0
 WEEK = (("weekday", 5 / 7), ("weekend", 2 / 7))
 Generated = SyntheticTraffic | ConstantTraffic
+Floats = npt.NDArray[np.float64]
 
 
 def slice_names(traffic: Generated) -> tuple[str, ...]:
@@ -82,18 +83,42 @@ def synthetic_hour(
 ) -> Requests:
     """One hour of generated traffic with its warm-up; each class has streams of its own, by its name."""
     edges, rates = hour_profile(traffic, slice_index, seed, duration_s, warmup_s)
+    return _requests(scenario, edges, rates, seed, (slice_index,), classes, rate_scale)
+
+
+def synthetic_stretch(
+    scenario: Scenario, traffic: Generated, slices: Sequence[int], lengths_s: Sequence[float], seed: int, warmup_s: float
+) -> Requests:
+    """Slices one after the other, `lengths_s` of each, after a warm-up at the rate of the first; conversations go on across the hours."""
+    edges = minute_edges(warmup_s, *lengths_s)
+    begins = warmup_s + np.cumsum([0.0, *lengths_s[:-1]])
+    which = np.maximum(np.searchsorted(begins, edges[:-1] + 1e-9, side="right") - 1, 0)
+    noise = minute_noise(stream(seed, "minute noise of a stretch", *slices[:1]), len(which), traffic.minute_noise_cv)
+    rates = slice_rates_rps(traffic)[np.asarray(slices)[which]] * noise
+    return _requests(scenario, edges, rates, seed, ("stretch", slices[0]), range(len(scenario.request_classes)))
+
+
+def _requests(
+    scenario: Scenario,
+    edges: Floats,
+    rates: Floats,
+    seed: int,
+    label: tuple[int | str, ...],
+    classes: Sequence[int],
+    rate_scale: float = 1.0,
+) -> Requests:
+    """Requests of `classes` where `rates` are those of all classes together between `edges`; `label` names the streams."""
     turns = turns_mean(scenario)
     parts: list[Part] = []
     for index in classes:
         request_class = scenario.request_classes[index]
         if request_class.conversation is not None:
-            rng = stream(seed, "conversations", request_class.name, slice_index)
-            rate = rates * (request_class.share * rate_scale)
-            parts.append(conversation_part(scenario, index, edges, rate, rng, session_count(parts)))
+            rng = stream(seed, "conversations", request_class.name, *label)
+            parts.append(conversation_part(scenario, index, edges, rates * (request_class.share * rate_scale), rng, session_count(parts)))
             continue
-        arrivals = stream(seed, "arrivals", request_class.name, slice_index)
+        arrivals = stream(seed, "arrivals", request_class.name, *label)
         times = poisson_times(arrivals, edges, rates * (request_class.share * rate_scale))
-        lengths = stream(seed, "lengths", request_class.name, slice_index)
+        lengths = stream(seed, "lengths", request_class.name, *label)
         columns = draw_lengths(request_class, turns, len(times), lengths)
         parts.append(Part(index, times, *columns, system_tokens=system_tokens(request_class, len(times))))
     return merge(parts)

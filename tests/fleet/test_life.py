@@ -14,8 +14,8 @@ from sim.engine.deployment import PS, EngineLimits
 from sim.engine.pool import Pool, Status
 from sim.errors import InputError, SimulationError
 from sim.fleet.fleet import FailOver, Fleet, Overflow, SimulationResult
-from sim.fleet.life.draws import HOUR_PS, drawn_losses, hourly_changes
-from sim.fleet.life.life_terms import Change, Lifecycle, LifeResult, PoolRules
+from sim.fleet.life.draws import HOUR_PS, drawn_losses, timetable
+from sim.fleet.life.life_terms import Change, Lifecycle, LifeResult, PoolRules, Reroute
 from sim.fleet.life.simulate_life import simulate_lifecycle
 from sim.fleet.simulate import simulate
 from sim.relay.endpoint import RelayEndpoint
@@ -287,11 +287,63 @@ def test_a_replica_that_keeps_what_it_lost_breaks_a_law(monkeypatch: pytest.Monk
         live([(0, 5, 5), (0, 5, 5)], Change(250, 0, "fail", 1), end_ps=300)
 
 
+FULL_HOURS = [h * HOUR_PS for h in range(4)]
+
+
+def counts(hosts: list[int], lead_s: int = 0, linger_s: int = 0, per_host: int = 1) -> list[tuple[float, int]]:
+    """(minutes, replicas ordered or serving from then on) of a timetable of hosts that boot in five minutes."""
+    start, changes = timetable(0, hosts, FULL_HOURS[: len(hosts)], per_host, 300 * PS, lead_s * PS, linger_s * PS)
+    return [(0, start), *((change.at_ps / PS / 60, change.replicas) for change in changes)]
+
+
+def test_hosts_are_ordered_a_boot_and_a_lead_before_their_hour() -> None:
+    assert counts([3, 9]) == [(0, 3), (55, 9)]
+    assert counts([3, 9], lead_s=600) == [(0, 3), (45, 9)]
+    assert counts([1, 3], per_host=2) == [(0, 2), (55, 6)]
+
+
+def test_hosts_that_linger_go_one_after_the_other() -> None:
+    assert counts([9, 3], linger_s=3600)[:4] == [(0, 9), (70, 8), (80, 7), (90, 6)]
+    assert counts([9, 3], linger_s=3600)[-1] == (120, 3)
+
+
+def test_a_host_that_is_needed_again_before_it_has_gone_stays() -> None:
+    assert counts([9, 3, 9]) == [(0, 9), (60, 3), (115, 9)]
+    assert counts([9, 3, 9], lead_s=1800, linger_s=3600) == [(0, 9), (70, 8), (80, 7), (85, 9)]
+    assert counts([9, 3, 9], lead_s=3300) == [(0, 9)]
+
+
+def test_requests_are_split_by_the_shares_of_their_time() -> None:
+    """A reroute moves requests from its instant on, and only as far as shares move; without effect it changes no byte."""
+    fleet = Fleet((make_pool(replicas=2), make_pool(replicas=2)), np.array([[0.5, 0.5]]))
+    requests = random_requests(3, 1000, gap_ps=PS)
+    half_ps = int(requests.arrival_ps[500])
+    life = Lifecycle((PoolRules(0), PoolRules(1)), reroutes=(Reroute(half_ps, np.array([[0.2, 0.8]])),))
+    moved = simulate_lifecycle(fleet, life, requests, 1).simulation.log.target
+    kept = simulate_lifecycle(fleet, replace(life, reroutes=(Reroute(half_ps, fleet.shares),)), requests, 1).simulation.log.target
+    plain = simulate_lifecycle(fleet, replace(life, reroutes=()), requests, 1).simulation.log.target
+    assert np.array_equal(kept, plain) and np.array_equal(moved[:500], plain[:500])
+    assert np.count_nonzero(moved[500:] == 0) == pytest.approx(100, abs=40)
+    assert not ((plain == 1) & (moved == 0)).any()
+
+
+def test_reroutes_that_make_no_sense_are_refused() -> None:
+    fleet, requests = Fleet((make_pool(),), np.ones((1, 1))), random_requests(3, 5, gap_ps=PS)
+    for reroutes, says in (
+        ((Reroute(9, np.ones((1, 1))), Reroute(3, np.ones((1, 1)))), "in order of time"),
+        ((Reroute(9, np.ones((1, 2))),), "for 1 classes and 1 targets"),
+        ((Reroute(9, np.full((1, 1), 1.5)),), "rows sum to at most 1"),
+    ):
+        with pytest.raises(InputError, match=says):
+            simulate_lifecycle(fleet, Lifecycle((PoolRules(0),), reroutes=reroutes), requests, 1)
+
+
 def test_hours_of_a_plan_change_without_a_request_lost() -> None:
     pool = make_pool(replicas=3)
     requests = random_requests(3, 2000, gap_ps=4 * HOUR_PS / 2000)
-    changes = hourly_changes(0, [1, 3, 2, 1], boot_ps=300 * PS)
-    life = simulate_lifecycle(Fleet((pool,), np.ones((1, 1))), Lifecycle((PoolRules(0, start=1, boot_ps=300 * PS),), changes), requests, 1)
+    start, changes = timetable(0, [1, 3, 2, 1], FULL_HOURS, 1, boot_ps=300 * PS)
+    rules = PoolRules(0, start=start, boot_ps=300 * PS)
+    life = simulate_lifecycle(Fleet((pool,), np.ones((1, 1))), Lifecycle((rules,), changes), requests, 1)
     assert (life.simulation.log.status == Status.FINISHED).all()
     assert life.totals[0].serving_ps == pytest.approx((1 + 3 + 2 + 1) * HOUR_PS, rel=0.01)
 

@@ -50,11 +50,23 @@ class PoolRules:
 
 
 @dataclass(frozen=True)
+class Reroute:
+    """Requests that arrive at `at_ps` or later are split by `shares` [classes, targets], until the next reroute."""
+
+    at_ps: int
+    shares: npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
 class Lifecycle:
-    """Rules of the pools that change, and the changes, in any order of time; those of one instant happen in the order given."""
+    """Rules of the pools that change, and the changes, in any order of time; those of one instant happen in the order given.
+
+    Until the first of `reroutes`, which come in order of time, the shares of the fleet hold.
+    """
 
     rules: tuple[PoolRules, ...]
     changes: tuple[Change, ...] = ()
+    reroutes: tuple[Reroute, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -8,15 +8,17 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import numpy.typing as npt
 
 from sim.engine.pool import Pool, TargetStats
 from sim.engine.state import PoolState
 from sim.errors import InputError
-from sim.fleet.checks import check_fleet, check_requests
+from sim.fleet.checks import check_fleet, check_requests, shares_problems
 from sim.fleet.fleet import Fleet
 from sim.fleet.life.life_terms import KINDS, Change, Lifecycle, LifeResult, LifeTotals, PoolRules
 from sim.fleet.life.living_pool import PoolLife
 from sim.fleet.run import Offer, Run, plain_offer
+from sim.fleet.shares import targets_of
 from sim.fleet.simulate import schedule_arrivals
 from sim.requests import Requests
 
@@ -43,7 +45,7 @@ class _FleetLife:
     """The pools of one run that live by rules."""
 
     def __init__(self, fleet: Fleet, life: Lifecycle, requests: Requests, seed: int) -> None:
-        self.run = Run(fleet, requests, seed, self._offer_to, moving=True)
+        self.run = Run(fleet, requests, seed, self._offer_to, moving=True, targets=_targets(fleet, life, requests, seed))
         changes = sorted(life.changes, key=lambda change: change.at_ps)
         self.pools: dict[int, PoolLife] = {}
         for rules in life.rules:
@@ -73,6 +75,16 @@ class _FleetLife:
         return LifeResult(replace(simulation, targets=tuple(stats)), restarts, tuple(totals), tuple(events))
 
 
+def _targets(fleet: Fleet, life: Lifecycle, requests: Requests, seed: int) -> npt.NDArray[np.int16] | None:
+    """The target of each request by the shares of its time, one draw for all times: a session moves only as far as shares do."""
+    if not life.reroutes:
+        return None
+    phase = np.searchsorted([each.at_ps for each in life.reroutes], requests.arrival_ps, side="right")
+    by_phase = replace(requests, class_id=(requests.class_id + phase * len(fleet.shares)).astype(np.int16))
+    shares = np.concatenate([fleet.shares, *(each.shares for each in life.reroutes)])
+    return targets_of(by_phase, shares, seed, whole_sessions=fleet.router == "session_affinity")
+
+
 def _in_service(stats: TargetStats, totals: LifeTotals, whole_ps: int) -> TargetStats:
     """`stats` with its means over the time in which replicas served, instead of over `whole_ps`: all replicas all the time."""
     if totals.serving_ps in (0, whole_ps):
@@ -92,6 +104,11 @@ def check_life(fleet: Fleet, life: Lifecycle) -> None:
             problems.append(f"rules {k}: pool {rules.pool} has two; write one")
     for k, change in enumerate(life.changes):
         problems += [f"changes {k}: {problem}" for problem in _change_problems(fleet, pools, change)]
+    times = [each.at_ps for each in life.reroutes]
+    if times != sorted(times) or any(at_ps < 0 for at_ps in times):
+        problems.append(f"reroutes: at_ps {times} must be 0 or more and in order of time")
+    for k, each in enumerate(life.reroutes):
+        problems += [f"reroutes {k}: {problem}" for problem in shares_problems(each.shares, fleet.shares.shape)]
     if problems:
         raise InputError(problems)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -41,9 +42,11 @@ from optimize.search.cache import CapacityStore, default_folder
 from optimize.search.fresh_seeds import HOLD_OUT_SEEDS, seeds_of
 from optimize.search.hour_evidence import HourEvidence
 from optimize.search.loop import Market, Restriction, Settled, Tell, prove, settle, slim_down
+from optimize.search.played_hours import Played, with_played
 from optimize.search.routing import routing_notes, saves, settle_routed, with_escalations
 from optimize.search.simple_fleets import EFFORT, LIGHT, WORTH, Proof, adopted, simplest
 from optimize.search.simulated_hour import check_playable
+from optimize.search.timetable_proof import prove_timetable
 from optimize.search.user_capacity import measured_alternatives, measured_terms
 from optimize.search.verify import untested, verification
 from sim.engine.deployment import StepCost
@@ -66,12 +69,13 @@ def optimize(
     only_plan: bool = False,
     full: bool = False,
     solver: str = "highs",
+    proof: str = "changes",
 ) -> Plan:
     """The cheapest plan found for `scenario`, with its proof; `status` says how far it holds.
 
     `only_plan` leaves out what surrounds it: alternatives, flips, the demand band, the explanation and the uncertainty (a point of a
     grid). `full` explains at length: alternatives are simulated, and every promise of a large scenario without a plan is relaxed.
-    `solver` is highs or cbc.
+    `solver` is highs or cbc; `proof` says what is played of the timetable (see `played_hours.PROOFS`).
     """
     if scenario.measured_capacity is not None:
         return unverified_plan(scenario, jobs, tell, solver)
@@ -81,6 +85,7 @@ def optimize(
     tell(Stage(f"{counted(len(market.states), 'pool')} and {counted(len(market.relays), 'relay')} are candidates"))
     market, settled = settle_routed(market)
     evidence: list[HourEvidence] = []
+    played: list[Played] = []
     status = "infeasible"
     notes: list[str] = []
     if not settled.unserved:
@@ -89,12 +94,14 @@ def optimize(
         tell(Stage("the proof is done; now whether fewer hosts do", PROVED))
         settled, evidence = slim_down(market, settled, evidence)
         settled, evidence = no_dearer_than_simple(market, settled, evidence)
-        status = proven_status(settled, evidence)
-        if status == "missed":
+        settled, evidence, played = prove_timetable(market, settled, evidence, proof)
+        status = proven_status(settled, [*evidence, *(each.hour for each in played)])
+        if status == "missed" and proven_status(settled, evidence) == "missed":
             settled, evidence, status, notes = beyond_budget(market, settled, evidence)
+            played = []
     else:
         settled, evidence, status, notes = without_plan(market, settled)
-    return assemble(market, settled, evidence, status, dropped, notes, only_plan, full)
+    return assemble(market, settled, evidence, status, dropped, notes, only_plan, full, played)
 
 
 def market_for(
@@ -198,6 +205,7 @@ def assemble(
     notes: list[str],
     only_plan: bool = False,
     full: bool = False,
+    played: Sequence[Played] = (),
 ) -> Plan:
     """The plan record; everything that a report says is in it."""
     scenario, problem, solution = market.scenario, settled.problem, settled.solution
@@ -224,7 +232,7 @@ def assemble(
         solution=solution,
         status=status,
         lines=lines,
-        verification=verification(evidence, seeds_of(scenario.seed, HOLD_OUT_SEEDS)) if evidence else None,
+        verification=with_played(verification(evidence, seeds_of(scenario.seed, HOLD_OUT_SEEDS)), problem, played) if evidence else None,
         fluid_bound_usd=fluid_bound(market),
         alternatives=around.alternatives if around else (),
         flips=around.flips if around else (),

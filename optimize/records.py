@@ -68,13 +68,18 @@ class LoadLevel:
 
 @dataclass(frozen=True)
 class PoolTerms:
-    """What the program knows of a pool: sum of load * rate over levels and classes <= slope * replicas - intercept * on."""
+    """What the program knows of a pool: sum of load * rate over levels and classes <= slope * replicas - intercept * on.
+
+    Each start of a host is paid beyond its hours: it is up `lead_s` before the first one, and goes up to `linger_s` after the last one.
+    """
 
     option: PoolOption
     levels: tuple[LoadLevel, ...]
     slope: float
     intercept: float
     measured: bool
+    lead_s: float = 0.0
+    linger_s: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -148,13 +153,14 @@ class SpotTerms:
 
 @dataclass(frozen=True)
 class BootTerms:
-    """A host that starts is paid for `boot_s` before it serves.
+    """A host that starts is paid for `boot_s` of its offer before it serves, if `charged`, and for what its pool's terms add.
 
     previous  [slices] the slice before each;  times  [slices] how often a month each slice begins
     """
 
     previous: tuple[int, ...]
     times: Floats
+    charged: bool = True
 
 
 @dataclass(frozen=True)
@@ -255,10 +261,46 @@ class SloVerdict:
 
 
 @dataclass(frozen=True)
+class HostMove:
+    """Hosts of `pool` (its id) before a full hour and after it; new ones are up `lead_s` earlier, others go within `linger_s`."""
+
+    pool: str
+    before: int
+    after: int
+    lead_s: float = 0.0
+    linger_s: float = 0.0
+
+
+@dataclass(frozen=True)
+class PlayedHour:
+    """An hour played right after the one before it, on the timetable.
+
+    moves     pools whose hosts change at its beginning; none where the whole day is played and nothing changes
+    verdicts  of the requests of the hour;  soon  of those of its first `soon_s` seconds
+    """
+
+    before: str
+    hour: str
+    moves: tuple[HostMove, ...]
+    verdicts: tuple[SloVerdict, ...]
+    soon: tuple[SloVerdict, ...]
+    soon_s: float
+    seeds: int
+    requests: int
+    events: int
+
+    @property
+    def met(self) -> bool:
+        """Whether every promise is kept in the hour."""
+        return all(verdict.met for verdict in self.verdicts)
+
+
+@dataclass(frozen=True)
 class Verification:
     """What all simulated hours say together. `seeds_by_hour`: how many of the seeds it took to settle each hour; empty: all of them.
 
-    One seed of every hour is played event by event: so many `events` of the SimPy clock for so many requests (`by_event`).
+    One seed of every hour is played event by event, and so is all of `played`: so many `events` of the SimPy clock for so many
+    requests (`by_event`).
     """
 
     seeds: tuple[int, ...]
@@ -269,6 +311,7 @@ class Verification:
     seeds_by_hour: tuple[int, ...] = ()
     events: int = 0
     by_event: int = 0
+    played: tuple[PlayedHour, ...] = ()  # hours after a change of the timetable, or whole days
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from optimize.commands.common import AsJson, Jobs, OutFolder, ScenarioFile, Seed
 Explain = Literal["brief", "full"]
 Solver = Literal["highs", "cbc"]
 SHOW = "Sections below the first screen: cost, fleet, promises, trust, alternatives, money, why, candidates, warnings, all ..."
+Proof = Literal["hours", "changes", "day"]
 EXIT_CODES = {"met": 0, "unverified": 0, "over_budget": 3, "infeasible": 3, "missed": 4}
 
 
@@ -32,6 +33,10 @@ def optimize(
     lp_file: Annotated[
         Path | None, typer.Option("--write-lp", metavar="FILE", help="Write the plan's integer program as an LP file.")
     ] = None,
+    proof: Annotated[
+        Proof,
+        typer.Option("--proof", help="Also play the steepest changes of the timetable, every hour of the week (day), or none (hours)."),
+    ] = "changes",
 ) -> None:
     """Find the cheapest plan that keeps every promise inside the budget, and prove it by simulation.
 
@@ -53,7 +58,7 @@ def optimize(
         check_folder(out)
     if lp_file is not None:
         check_file(lp_file, "--write-lp")
-    plan = find_plan(loaded, jobs=jobs, tell=tell, full=explain == "full", solver=solver)
+    plan = find_plan(loaded, jobs=jobs, tell=tell, full=explain == "full", solver=solver, proof=proof)
     found = list(replications(loaded, plan, seeds, lambda other: find_plan(other, jobs=jobs, tell=tell, only_plan=True, solver=solver)))
     if lp_file is not None:
         write_lp(plan.program, plan.solution, lp_file)

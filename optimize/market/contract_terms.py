@@ -53,14 +53,21 @@ def spot_terms(policy: Policy) -> SpotTerms | None:
     return SpotTerms(policy.spot.max_share, policy.spot.availability) if policy.spot is not None else None
 
 
-def boot_terms(policy: Policy, demand: Demand) -> BootTerms | None:
-    """Which hour comes before each, and how often: hours of a kind of day follow each other in a ring.
+def boot_terms(policy: Policy, demand: Demand, held: bool = False) -> BootTerms | None:
+    """Which hour comes before each, and how often; None where starts are free: boots are not paid, and no pool is `held` beyond its hours.
 
-    "weekday 00" follows "weekday 23": the two nights a week in which the kind of day changes are taken for any other. A slice
-    stands for as many hours a month as it begins times.
+    A slice stands for as many hours a month as it begins times.
     """
-    if not policy.boot_hours_paid:
+    if not policy.boot_hours_paid and not held:
         return None
+    return BootTerms(hours_before(demand), np.asarray(demand.weight_h, dtype=np.float64), policy.boot_hours_paid)
+
+
+def hours_before(demand: Demand) -> tuple[int, ...]:
+    """[slices] the hour before each: hours of a kind of day follow each other in a ring.
+
+    "weekday 00" follows "weekday 23": the two nights a week in which the kind of day changes are taken for any other.
+    """
     rings: dict[str, list[int]] = {}
     for t, name in enumerate(demand.slices):
         kind = name.rsplit(" ", 1)[0] if name.rsplit(" ", 1)[-1].isdigit() else ""
@@ -69,7 +76,7 @@ def boot_terms(policy: Policy, demand: Demand) -> BootTerms | None:
     for ring in rings.values():
         for before, t in zip([ring[-1], *ring[:-1]], ring, strict=True):
             previous[t] = before
-    return BootTerms(tuple(previous), np.asarray(demand.weight_h, dtype=np.float64))
+    return tuple(previous)
 
 
 def bought_terms(terms: RelayTerms, tier: int) -> RelayTerms:

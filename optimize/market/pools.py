@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -65,6 +65,7 @@ class PoolState:
     base    [classes] optimistic replica-seconds per request
     points  (replicas, mix) -> operating point measured
     correction   factor on the load from verification (1: never contradicted)
+    lead_s, linger_s   how long hosts must be up before their first hour and stay after their last one, learnt where the day is played
     """
 
     option: PoolOption
@@ -74,6 +75,8 @@ class PoolState:
     points: dict[tuple[int, tuple[float, ...]], OperatingPoint] = field(default_factory=dict)
     correction: float = 1.0
     given: PoolTerms | None = None
+    lead_s: float = 0.0
+    linger_s: float = 0.0
 
     def inflation(self, replicas: int, mix: tuple[float, ...]) -> float:
         """Measured load over optimistic load at one point; inf where the pool cannot serve that mix inside its promises."""
@@ -84,7 +87,11 @@ class PoolState:
         return float(replicas / (point.rate_rps * ideal))
 
     def terms(self) -> PoolTerms:
-        """What the program is told: the worst load over the mixes measured, and a line through the smallest and largest size."""
+        """What the program is told: capacity as measured, and how long hosts are held beyond their hours."""
+        return replace(self._capacity(), lead_s=self.lead_s, linger_s=self.linger_s)
+
+    def _capacity(self) -> PoolTerms:
+        """The worst load over the mixes measured, and a line through the smallest and largest size."""
         if self.given is not None:
             return self.given
         none = np.zeros(len(self.slos))

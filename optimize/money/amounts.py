@@ -109,11 +109,6 @@ def hours_of_load_usd(replica_s: Floats, option: PoolOption) -> Floats:
     return np.asarray(replica_s * option.offer.usd_per_hour / option.replicas_per_host / HOUR_S)
 
 
-def start_usd(offer: Offer) -> float:
-    """What a host costs while it boots."""
-    return offer.usd_per_hour * offer.boot_s / HOUR_S
-
-
 def load_usd(usd_per_hour: float, load: float, per_host: float) -> float:
     """What one request costs that occupies `load` replica-seconds of a host that carries `per_host` replicas."""
     return usd_per_hour * load / (per_host * HOUR_S)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Sequence
 
-from optimize.money.contracts import hosts_usd, least_payment_usd, paid_request_usd, starts, starts_usd, units_usd
+from optimize.money.contracts import hosts_usd, least_payment_usd, paid_request_usd, start_s, starts, starts_usd, units_usd
 from optimize.money.off_peak import LEAST_SHARE, off_peak_part
 from optimize.money.token_prices import calls_usd, requests_per_month
 from optimize.records import BootTerms, CostLine, Floats, ProgramInput, ProgramSolution
@@ -65,11 +65,11 @@ def share_of_relays(lines: Sequence[CostLine], relays: Collection[str]) -> float
 
 
 def start_lines(problem: ProgramInput, solution: ProgramSolution, boot: BootTerms) -> list[CostLine]:
-    """Hosts that are paid while they boot, by pool."""
+    """Hosts that are paid while they boot, before their hour and after it, by pool."""
     lines = []
     for p, terms in enumerate(problem.pools):
         offer = terms.option.offer
-        usd = starts_usd(solution.hosts[p], boot, offer.boot_s, offer.usd_per_hour) if offer.elastic else 0.0
+        usd = starts_usd(solution.hosts[p], boot, start_s(boot, terms), offer.usd_per_hour)
         if usd > 0:
             count = float(dot(starts(solution.hosts[p], boot), boot.times))
             lines.append(CostLine(f"{terms.option.id} starts", "gpu", usd, f"{count:,.0f} starts"))

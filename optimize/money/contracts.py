@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from optimize.money.units import HOUR_S, HOURS_PER_MONTH
-from optimize.records import BootTerms, Floats, Ints, RelayTerms
+from optimize.records import BootTerms, Floats, Ints, PoolTerms, RelayTerms
 from sim.exact import dot
 
 
@@ -50,6 +50,21 @@ def starts(hosts: Ints, boot: BootTerms) -> Ints:
     """
     more: Ints = np.maximum(hosts - hosts[list(boot.previous)], 0)
     return more
+
+
+def start_s(boot: BootTerms | None, terms: PoolTerms) -> float:
+    """Seconds that each start of a host is paid beyond the hours that it serves: its boot, if that is charged, and how long it is held.
+
+    A host that lingers goes within that time; all of it is paid (the safe side).
+    """
+    if boot is None or not terms.option.offer.elastic:
+        return 0.0
+    return (terms.option.offer.boot_s if boot.charged else 0.0) + terms.lead_s + terms.linger_s
+
+
+def start_usd(boot: BootTerms | None, terms: PoolTerms) -> float:
+    """What one start of a host of the pool costs beyond the hours that it serves."""
+    return terms.option.offer.usd_per_hour * start_s(boot, terms) / HOUR_S
 
 
 def starts_usd(hosts: Ints, boot: BootTerms, boot_s: float, usd_per_hour: float) -> float:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from optimize.money.amounts import amount_usd, load_usd, start_usd
-from optimize.money.contracts import cheapest_and_dearest
+from optimize.money.amounts import amount_usd, load_usd
+from optimize.money.contracts import cheapest_and_dearest, start_usd
 from optimize.program.rows.escalations import miss_over, no_more_again
 from optimize.records import Ints, PoolOption, PoolTerms, ProgramInput
 from sim.exact import dot
@@ -74,7 +74,7 @@ def pool_route(problem: ProgramInput, p: int) -> PoolRoute | None:
     most = np.where(load > 0, most, 0)
     if stock is not None:
         most = np.minimum(most, stock)
-    boot_usd = start_usd(option.offer) if problem.boot is not None and option.offer.elastic else 0.0
+    boot_usd = start_usd(problem.boot, terms)
     return PoolRoute(p, terms, per_host, overhead + spare * per_host, spare, served, most.astype(np.int64), boot_usd)
 
 

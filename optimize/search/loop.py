@@ -95,7 +95,7 @@ class Market:
             spot=spot_terms(policy),
             vendor_shares=policy.vendor_shares,
             relay_outage_reserve=policy.relay_outage_reserve,
-            boot=boot_terms(policy, demand),
+            boot=boot_terms(policy, demand, held=any(state.lead_s or state.linger_s for state in pools)),
             fixed_usd=classifier_usd(demand, prices),
             classifier_usd=prices,
             solver=self.solver,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,7 @@ from sim.fleet.fleet import Fleet, SimulationResult
 from sim.fleet.simulate import simulate
 from sim.latency import class_metrics
 from sim.relay.endpoint import RelayEndpoint
+from sim.request_log import RequestLog
 from sim.requests import Demand, Requests
 from sim.scenario.scenario import Scenario
 from sim.streams import stream
@@ -30,6 +31,7 @@ from sim.traffic.arrivals import MAX_ARRIVALS, check_size
 from sim.traffic.budget_effect import with_refused
 
 WARMUP_S = 600.0
+LEAD_IN_S = 1200.0  # of the hour before, where a change of the timetable is played
 HOUR_S = 3600.0
 IN_HOUR_PS = (round(WARMUP_S * PS), round((WARMUP_S + HOUR_S) * PS))
 
@@ -128,7 +130,7 @@ def without_backlog(requests: Requests, keep: float, seed: int) -> Requests:
 
 def check_playable(demand: Demand, needed: Callable[[], bool]) -> None:
     """InputError where the busiest hour with its warm-up has more requests than one simulation holds, and `needed` says it is wanted."""
-    requests = float(demand.mean_rps.sum(axis=0).max()) * (WARMUP_S + HOUR_S)
+    requests = float(demand.mean_rps.sum(axis=0).max()) * (WARMUP_S + LEAD_IN_S + HOUR_S)
     if requests > MAX_ARRIVALS and needed():
         check_size(requests)
 
@@ -149,28 +151,34 @@ def simulate_hour(scenario: Scenario, problem: ProgramInput, hour: Hour, seed: i
     `by_event`: every arrival and every call of a relay is an event of the SimPy clock, and the kernel advances replicas between them.
     Else arrivals of pools and of relays that nothing delays are worked off at once, with the same result to the last byte.
     """
-
     requests, result = play_hour(scenario, hour.fleet, hour.index, hour.warmup_keep, seed, by_event)
     log = result.log
-    start, end = IN_HOUR_PS
     sent_to = log.target if hour.fleet.cascade is None else first_targets(hour.fleet, requests, seed)  # who is to blame
-    targets, rows = len(hour.fleet.targets), len(problem.slos)
+    sample = sample_of(problem, len(hour.fleet.targets), log, sent_to, IN_HOUR_PS)
+    return replace(sample, requests=len(requests), events=result.events, by_event=len(requests) if by_event else 0)
+
+
+def sample_of(
+    problem: ProgramInput, targets: int, log: RequestLog, sent_to: npt.NDArray[np.int16], window_ps: tuple[int, int]
+) -> HourSample:
+    """What the requests that arrived in the window say of every promise; each counts for the target that it was `sent_to`."""
+    start, end = window_ps
+    rows = len(problem.slos)
     met, seen = np.zeros((targets + 1, rows), np.int64), np.zeros((targets + 1, rows), np.int64)
     blocks_met, blocks_seen = np.zeros((BLOCKS, rows), np.int64), np.zeros((BLOCKS, rows), np.int64)
     latency = []
-    in_hour = (log.arrival_ps >= start) & (log.arrival_ps < end)
+    inside = (log.arrival_ps >= start) & (log.arrival_ps < end)
     metrics = {c: class_metrics(log, c, from_ps=start, to_ps=end) for c in {row.class_index for row in problem.slos}}
     for i, row in enumerate(problem.slos):
         sent = metrics[row.class_index][row.metric]
         samples = with_refused(sent, row.refused)
-        by_target = sent_to[in_hour & (log.class_id == row.class_index)].astype(np.int64)
+        by_target = sent_to[inside & (log.class_id == row.class_index)].astype(np.int64)
         by_target[by_target < 0] = targets
         seen[:, i] = np.bincount(by_target, minlength=targets + 1)
         met[:, i] = np.bincount(by_target, weights=sent <= row.limit_s, minlength=targets + 1)
-        block = (log.arrival_ps[in_hour & (log.class_id == row.class_index)] - start) * BLOCKS // (end - start)
+        block = (log.arrival_ps[inside & (log.class_id == row.class_index)] - start) * BLOCKS // (end - start)
         blocks_seen[:, i] = np.bincount(block, minlength=BLOCKS)
         blocks_met[:, i] = np.bincount(block, weights=sent <= row.limit_s, minlength=BLOCKS)
         seen[targets, i] += len(samples) - len(sent)  # nobody is to blame
         latency.append(samples.astype(np.float32))
-    came = len(requests) if by_event else 0
-    return HourSample(met, seen, tuple(latency), len(requests), result.events, came, blocks_met, blocks_seen)
+    return HourSample(met, seen, tuple(latency), int(np.count_nonzero(inside)), 0, 0, blocks_met, blocks_seen)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from optimize.money import HOUR_S
-from optimize.records import Flip, SloVerdict
+from optimize.records import Flip, PlayedHour, SloVerdict
 from optimize.result import Plan
 from optimize.tables.bill_lines import Bill, cents_of
 from optimize.tables.decision_why import why_json
@@ -136,7 +136,8 @@ def _gap_parts(plan: Plan) -> Json | None:
 
 
 def _pool(plan: Plan, bill: Bill, p: int) -> Json:
-    option, hosts = plan.program.pools[p].option, plan.solution.hosts[p]
+    terms, hosts = plan.program.pools[p], plan.solution.hosts[p]
+    option = terms.option
     shape = option.deployment
     replicas = hosts * option.replicas_per_host
     return {
@@ -151,6 +152,8 @@ def _pool(plan: Plan, bill: Bill, p: int) -> Json:
         "replicas_per_host": option.replicas_per_host,
         "replicas": {"base": int(replicas.min()), "peak": int(replicas.max()), "by_hour": replicas.tolist()},
         "hosts_by_hour": hosts.tolist(),
+        "lead_s": number(terms.lead_s),
+        "linger_s": number(terms.linger_s),
         "billed_hosts_by_hour": plan.solution.billed[p].tolist(),
         "cost_per_month": bill.pools[p] / 100,
     }
@@ -236,10 +239,43 @@ def _flip(flip: Flip) -> Json:
     return {"name": flip.name, "today": number(flip.today), "flips_at": flips_at, "sentence": flip.sentence}
 
 
+def _played(plan: Plan, hour: PlayedHour) -> Json:
+    """An hour after the one before it: hosts that came or went, and what users felt in its first minutes and in all of it."""
+    names = plan.program.class_names
+    soon = {verdict.row: verdict for verdict in hour.soon}
+    return {
+        "before": hour.before,
+        "hour": hour.hour,
+        "hosts": [
+            {"pool": m.pool, "before": m.before, "after": m.after, "lead_s": number(m.lead_s), "linger_s": number(m.linger_s)}
+            for m in hour.moves
+        ],
+        "seeds": hour.seeds,
+        "requests": hour.requests,
+        "soon_s": number(hour.soon_s),
+        "slo": [
+            {
+                "class": names[v.row.class_index],
+                "metric": v.row.metric,
+                "quantile": v.row.quantile,
+                "limit_s": v.row.limit_s,
+                "simulated_s": seconds(v.simulated_s),
+                "attainment": number(v.attainment),
+                "soon_simulated_s": seconds(soon[v.row].simulated_s) if v.row in soon else None,
+                "soon_attainment": number(soon[v.row].attainment) if v.row in soon else None,
+                "met": v.met,
+            }
+            for v in hour.verdicts
+        ],
+        "met": hour.met,
+    }
+
+
 def _verification(plan: Plan) -> Json:
     proof = plan.verification
     if proof is None:
-        return {"seeds": [], "hours": [], "requests_simulated": 0, "by_event": 0, "events": 0, "rounds": plan.rounds, "met": None}
+        nothing = {"requests_simulated": 0, "by_event": 0, "events": 0, "changes_played": 0, "played": []}
+        return {"seeds": [], "hours": [], **nothing, "rounds": plan.rounds, "met": None}
     return {
         "seeds": list(proof.seeds),
         "hours": list(proof.hours),
@@ -247,6 +283,8 @@ def _verification(plan: Plan) -> Json:
         "requests_simulated": proof.requests_simulated,
         "by_event": proof.by_event,
         "events": proof.events,
+        "changes_played": sum(bool(each.moves) for each in proof.played),
+        "played": [_played(plan, each) for each in proof.played],
         "rounds": plan.rounds,
         "met": proof.met,
     }

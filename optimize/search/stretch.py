@@ -70,27 +70,33 @@ def changes_of(problem: ProgramInput, solution: ProgramSolution) -> list[int]:
 
 
 def steepest_changes(problem: ProgramInput, solution: ProgramSolution, limit: int = STEEPEST) -> list[int]:
-    """Of each pool the steepest rise and the steepest fall, largest share of its hosts first, at most `limit`; in order of the week."""
+    """Of each pool the steepest rise and the steepest fall, then whatever else is steepest, at most `limit`; in order of the week.
+
+    Steep is what moves the largest share of a pool's hosts, then what moves most replicas.
+    """
     before = hours_before(problem.demand)
-    ranked: dict[int, tuple[float, int]] = {}
+    first: dict[int, tuple[float, int]] = {}
+    others: dict[int, tuple[float, int]] = {}
     for p, terms in enumerate(problem.pools):
         hosts = solution.hosts[p]
         if not terms.option.offer.elastic or not hosts.any():
             continue
         step = hosts - hosts[list(before)]
-        for side in (step, -step):
-            t = int(np.argmax(side))
-            if side[t] > 0:
-                moved = int(side[t]) * terms.option.replicas_per_host
-                ranked[t] = max(ranked.get(t, (0.0, 0)), (round(float(side[t] / hosts.max()), 6), moved))
-    chosen = sorted(ranked, key=lambda t: (-ranked[t][0], -ranked[t][1], t))[:limit]
-    return sorted(chosen)
+        extremes = {int(np.argmax(step)), int(np.argmin(step))}
+        for t in np.flatnonzero(step):
+            moved = abs(int(step[t]))
+            steepness = round(moved / int(hosts.max()), 6), moved * terms.option.replicas_per_host
+            ranked = first if t in extremes else others
+            ranked[int(t)] = max(ranked.get(int(t), (0.0, 0)), steepness)
+    chosen = [t for ranked in (first, others) for t in sorted(ranked, key=lambda t: (-ranked[t][0], -ranked[t][1], t))]
+    return sorted(list(dict.fromkeys(chosen))[:limit])
 
 
 def change_stretches(problem: ProgramInput, solution: ProgramSolution, length_s: float) -> list[tuple[tuple[int, ...], tuple[float, ...]]]:
-    """(slices, lengths) of the steepest changes of the week, each with the end of the hour before."""
+    """(slices, lengths) of the steepest changes of the week, each with the end of the hour before: as long as hosts are up early."""
     before = hours_before(problem.demand)
-    return [((before[t], t), (min(LEAD_IN_S, length_s), length_s)) for t in steepest_changes(problem, solution)]
+    lead_in = min(max(LEAD_IN_S, *(terms.lead_s for terms in problem.pools)), length_s) if problem.pools else 0.0
+    return [((before[t], t), (lead_in, length_s)) for t in steepest_changes(problem, solution)]
 
 
 def day_stretches(demand: Demand, length_s: float) -> list[tuple[tuple[int, ...], tuple[float, ...]]]:

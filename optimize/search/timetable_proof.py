@@ -9,7 +9,7 @@ import numpy as np
 from optimize.market.pools import PoolState
 from optimize.search.fresh_seeds import HOLD_OUT_SEEDS, seeds_of
 from optimize.search.hour_evidence import HourEvidence
-from optimize.search.loop import Market, Restriction, Settled, all_hold, correct, prove, settle, slim_down
+from optimize.search.loop import Market, Restriction, Settled, correct, prove, settle, slim_down
 from optimize.search.played_hours import Played, play
 
 SEEDS = HOLD_OUT_SEEDS[:4]
@@ -22,14 +22,14 @@ def prove_timetable(
 ) -> tuple[Settled, list[HourEvidence], list[Played]]:
     """Plays changes of the timetable; while one misses a promise, its hosts are held longer, and the plan is made and proved anew.
 
-    A plan whose hours do not hold by themselves is played as it is.
+    A plan of which an hour misses a promise by itself is played as it is.
     """
     if proof == "hours" or not market.scenario.request_classes:
         return settled, evidence, []
     played = hours_played(market, settled, proof)
     for _ in range(ROUNDS):
         missed = [each for each in played if not each.met]
-        if not missed or not all_hold(settled, evidence):
+        if not missed or not all(verdict.met for each in evidence for verdict in each.verdicts):
             break
         if not (hold_longer(settled, missed) or correct(market, settled, [each.hour for each in missed])):
             break

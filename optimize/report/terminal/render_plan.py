@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from optimize.program.rows.escalations import answered_shares
+from optimize.records import HostMove
 from optimize.report.terminal import render_grid
 from optimize.report.terminal.console import bullets, output, screen, section, show, table
 from optimize.report.terminal.render_first import first_screen
@@ -157,6 +158,43 @@ def _promises(console: Console, plan: Plan, bill: Bill) -> None:
     show(console, Text(words, style="dim"))
 
 
+def _changes(console: Console, plan: Plan, _: Bill) -> None:
+    """What users feel when the timetable changes: of each change that was played, the promise that its first minutes keep least."""
+    proof = plan.verification
+    changes = [each for each in proof.played if each.moves] if proof is not None else []
+    if not changes:
+        return
+    minutes = f"first {changes[0].soon_s / 60:g} min"
+    section(console, "Changes of the timetable, each after the hour before it")
+    listing = table("hour", "hosts", "class", "promise", minutes, "attained", "hour", "attained", "", right=(4, 5, 6, 7))
+    for each in changes:
+        hosts = "; ".join(_move(move) for move in each.moves)
+        whole = {verdict.row: verdict for verdict in each.verdicts}
+        pairs = [(verdict, whole[verdict.row]) for verdict in each.soon if verdict.row in whole]
+        if not pairs:
+            continue
+        soon, hour = min(pairs, key=lambda pair: (pair[1].met, pair[0].attainment - pair[0].row.quantile))
+        listing.add_row(
+            each.hour,
+            hosts,
+            plan.program.class_names[hour.row.class_index],
+            promise(hour.row.metric, hour.row.quantile, hour.row.limit_s),
+            duration(soon.simulated_s),
+            percent(soon.attainment),
+            duration(hour.simulated_s),
+            percent(hour.attainment),
+            Text("met", style="green") if each.met else Text("MISSED", style="bold red"),
+        )
+    show(console, listing)
+
+
+def _move(move: HostMove) -> str:
+    """Hosts of one pool, by its offer, before and after the full hour, and how long they are held beyond it."""
+    early = f", up {move.lead_s / 60:g} min early" if move.lead_s and move.after > move.before else ""
+    late = f", gone within {move.linger_s / 60:g} min" if move.linger_s and move.after < move.before else ""
+    return f"{move.pool.split('/')[0]} {move.before} -> {move.after}{early}{late}"
+
+
 def _trust(console: Console, plan: Plan, bill: Bill) -> None:
     """Errors of the step cost by pool, what they do to the verdict, and the pilot that would settle it."""
     found = plan.uncertainty
@@ -264,7 +302,7 @@ def _listed(console: Console, title: str, lines: Sequence[str]) -> None:
 SECTIONS: dict[str, tuple[Callable[[Console, Plan, Bill], None], ...]] = {  # what `--show` names, in the order of the whole answer
     "cost": (_cost,),
     "fleet": (_hours, _flows),
-    "promises": (_promises,),
+    "promises": (_promises, _changes),
     "trust": (_trust,),
     "alternatives": (_alternatives,),
     "money": (_causes, _prices),

@@ -103,9 +103,17 @@ def _judged(problem: ProgramInput, part: Stretch, samples: Sequence[list[tuple[H
     found = []
     for k, moves in enumerate(part.moves):
         place = _place(part, k)
-        hour, soon = (gather(problem, place, [seed[k][side] for seed in samples], {}) for side in (0, 1))
+        hour, soon = (by_mean(gather(problem, place, [seed[k][side] for seed in samples], {})) for side in (0, 1))
         found.append(Played(part.slices[k], moves, hour, soon))
     return found
+
+
+def by_mean(evidence: HourEvidence) -> HourEvidence:
+    """The evidence with each promise judged by what its requests attained together.
+
+    What scatter does to a fresh seed is judged hour by hour; a change is played to see whether it makes things worse.
+    """
+    return replace(evidence, verdicts=tuple(replace(each, met=each.attainment >= each.row.quantile) for each in evidence.verdicts))
 
 
 def _place(part: Stretch, k: int) -> Hour:

@@ -63,12 +63,6 @@ def moves_at(problem: ProgramInput, solution: ProgramSolution, before: int, t: i
     return tuple(moves)
 
 
-def changes_of(problem: ProgramInput, solution: ProgramSolution) -> list[int]:
-    """Slices at whose beginning hosts come or go."""
-    before = hours_before(problem.demand)
-    return [t for t in range(len(before)) if moves_at(problem, solution, before[t], t)]
-
-
 def steepest_changes(problem: ProgramInput, solution: ProgramSolution, limit: int = STEEPEST) -> list[int]:
     """Of each pool the steepest rise and the steepest fall, then whatever else is steepest, at most `limit`; in order of the week.
 

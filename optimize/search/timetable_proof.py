@@ -9,11 +9,13 @@ import numpy as np
 from optimize.market.pools import PoolState
 from optimize.search.fresh_seeds import HOLD_OUT_SEEDS, seeds_of
 from optimize.search.hour_evidence import HourEvidence
-from optimize.search.loop import Market, Restriction, Settled, correct, prove, settle, slim_down
+from optimize.search.loop import Market, Restriction, Settled, prove, settle, slim_down
 from optimize.search.played_hours import Played, play
+from sim.exact import dot
 
 SEEDS = HOLD_OUT_SEEDS[:4]
 ROUNDS = 5
+LEAST, MOST_AT_ONCE = 1.01, 1.5  # factors on a pool's load
 HELD_S = (0.0, 300.0, 900.0, 3600.0)  # lead times and times to linger that are tried, in this order
 
 
@@ -31,7 +33,7 @@ def prove_timetable(
         missed = [each for each in played if not each.met]
         if not missed or not all(verdict.met for each in evidence for verdict in each.verdicts):
             break
-        if not (hold_longer(settled, missed) or correct(market, settled, [each.hour for each in missed])):
+        if not (hold_longer(settled, missed) or ask_one_host_more(settled, missed)):
             break
         names = ", ".join(each.hour.name for each in missed)
         market.tell(f"a change of the timetable is felt ({names}): holding hosts longer")
@@ -65,6 +67,21 @@ def hold_longer(settled: Settled, missed: Sequence[Played]) -> bool:
         moves = [move for move in each.moves if move.pool in at_fault] or list(each.moves)
         for move in moves:
             wiser |= _next_step(states[move.pool], "lead_s" if move.after > move.before else "linger_s")
+    return wiser
+
+
+def ask_one_host_more(settled: Settled, missed: Sequence[Played]) -> bool:
+    """Raises the load of the pools that missed a promise until the hour takes one host more, where holding hosts is of no more use."""
+    wiser, solution = False, settled.solution
+    for each in missed:
+        t, at_fault = each.hour.hour.index, blamed(settled, each)
+        for p, terms in enumerate(settled.problem.pools):
+            load = np.where(np.isfinite(terms.levels[0].load), terms.levels[0].load, 0.0)
+            used = dot(load, solution.pool_flow[p, :, t])
+            carried = terms.slope * int(solution.hosts[p, t]) * terms.option.replicas_per_host - terms.intercept
+            if terms.option.id in at_fault and used > 0:
+                settled.pools[p].correction *= min(MOST_AT_ONCE, max(LEAST, carried / used * LEAST))
+                wiser = True
     return wiser
 
 

@@ -19,7 +19,7 @@ from optimize.search import stretch, timetable_proof
 from optimize.search.cache import CapacityStore
 from optimize.search.loop import Market, Restriction, Settled, settle
 from optimize.search.played_hours import Played, play, with_played
-from optimize.search.stretch import LONGEST_REQUESTS, changes_of, day_stretches, steepest_changes, stretch_of
+from optimize.search.stretch import LONGEST_REQUESTS, day_stretches, steepest_changes, stretch_of
 from optimize.search.timetable_proof import blamed, hold_longer, prove_timetable
 from sim.engine.deployment import PS
 from sim.scenario import load_scenario
@@ -124,7 +124,7 @@ def test_rising_pools_boot_earlier_and_shrinking_ones_stay_longer(flips: tuple[M
 def test_only_pools_that_follow_the_hour_change(tmp_path: Path) -> None:
     market = market_of(tmp_path, {"candidates": {**LONG_CHATS["candidates"], "offers": [{"name": "aws.g6e.xlarge", "elastic": False}]}})
     settled = settle(market, Restriction())
-    assert changes_of(settled.problem, settled.solution) == [] and played_once(market, settled) == []
+    assert steepest_changes(settled.problem, settled.solution) == [] and played_once(market, settled) == []
 
 
 def test_steepest_changes_are_each_pools_rise_and_fall_first(flips: tuple[Market, Settled]) -> None:
@@ -132,7 +132,7 @@ def test_steepest_changes_are_each_pools_rise_and_fall_first(flips: tuple[Market
     hosts = np.full((1, 48), 5)
     hosts[0, [4, 9, 30]] = 8, 1, 6
     solution = replace(settled.solution, hosts=hosts)
-    assert changes_of(settled.problem, solution) == [4, 5, 9, 10, 30, 31]
+    assert steepest_changes(settled.problem, solution, limit=9) == [4, 5, 9, 10, 30, 31]
     assert steepest_changes(settled.problem, solution, limit=2) == [9, 10]
     assert steepest_changes(settled.problem, solution, limit=4) == [4, 5, 9, 10]
 

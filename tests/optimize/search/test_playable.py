@@ -24,7 +24,7 @@ def test_million_requests_a_second_with_money_for_them_are_refused_before_anythi
 
 
 def test_hour_counts_with_its_warm_up_and_only_where_it_will_be_played() -> None:
-    held, too_many = problem([[1.0, 23_800.0]]).demand, problem([[1.0, 23_900.0]]).demand  # 4,200 s of the busiest: 1e8 at most
+    held, too_many = problem([[1.0, 18_500.0]]).demand, problem([[1.0, 18_600.0]]).demand  # 5,400 s of the busiest: 1e8 at most
     check_playable(held, lambda: True)
     check_playable(too_many, lambda: False)
     with pytest.raises(InputError):

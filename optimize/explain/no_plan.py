@@ -14,12 +14,13 @@ from optimize.market.pools import known_all, pool_states
 from optimize.market.relay_terms import relay_terms
 from optimize.records import ProgramInput, ProgramSolution, SloRow
 from optimize.result import Give, Left, NoPlan
-from optimize.search.loop import Market, Restriction, Settled, settle
+from optimize.search.loop import Market, Restriction, Settled, prove, settle
 from optimize.search.routing import with_escalations
 from sim.engine.deployment import StepCost
 from sim.exact import dot
 
 WIDEST = 20.0  # times its limit: how far a promise is relaxed
+CONFIRMATIONS, WIDER = 3, 1.1  # simulations of a relaxed promise, each limit so many times the last
 HALVINGS = 5  # of that range in logarithms: limits are found to within 10 %
 SMALL = 12  # pools up to which promises are relaxed without being asked: each costs a handful of measurements
 ROUNDS = 6
@@ -102,19 +103,24 @@ def gives(market: Market, names: set[str], budget_usd: float) -> tuple[Give, ...
     return tuple(answer)
 
 
-def give(name: str, row: SloRow, found: tuple[float, float] | None) -> Give:
-    """The record with its sentence; `found` is (limit in s, USD a month)."""
+def give(name: str, row: SloRow, found: tuple[float, float, bool] | None) -> Give:
+    """The record with its sentence; `found` is (limit in s, USD a month, whether simulated)."""
     promise = f"{name} {row.metric} p{100 * row.quantile:g}"
     if found is None:
         words = f"{promise} <= {row.limit_s:g} s: even {WIDEST:g} times the limit makes no plan while the other promises stay"
         return Give(name, row.metric, row.quantile, row.limit_s, None, None, words)
-    needed_s, usd = found
+    needed_s, usd, simulated = found
     words = f"{promise} would have to give from {row.limit_s:g} s to {needed_s:.3g} s; the plan then costs about ${usd:,.0f} a month"
+    if not simulated:
+        words += " (an estimate: no plan that a simulation confirms was found there)"
     return Give(name, row.metric, row.quantile, row.limit_s, needed_s, usd, words)
 
 
-def needed(market: Market, i: int, budget_usd: float) -> tuple[float, float] | None:
-    """(least limit of promise `i` at which there is a plan, its cost): to within 10 %, on rough measurements; None up to WIDEST times."""
+def needed(market: Market, i: int, budget_usd: float) -> tuple[float, float, bool] | None:
+    """(least limit of promise `i` at which there is a plan, its cost, whether a simulation confirms it); None up to WIDEST times.
+
+    To within 10 % on rough measurements, then from there on the first of CONFIRMATIONS steps of 10 % whose plan the hold-out seeds keep.
+    """
     usd = cost_at(market, i, WIDEST, budget_usd)
     if usd is None:
         return None
@@ -126,7 +132,21 @@ def needed(market: Market, i: int, budget_usd: float) -> tuple[float, float] | N
             low = middle
         else:
             high, usd = middle, cost
-    return market.slos[i].limit_s * high, usd
+    for step in range(CONFIRMATIONS):
+        factor = high * WIDER**step
+        found = confirmed(relaxed(market, i, factor), budget_usd)
+        if found is not None:
+            return market.slos[i].limit_s * factor, found, True
+    return market.slos[i].limit_s * high, usd, False
+
+
+def confirmed(market: Market, budget_usd: float) -> float | None:
+    """USD a month of a plan of this market that serves everything and keeps every promise on the hold-out seeds, if one is found."""
+    settled = settle(market, Restriction("a promise relaxed", budget_usd=budget_usd, gap=0.01), ROUNDS)
+    if settled.unserved or not known_all(settled.problem, settled.solution):
+        return None
+    settled, evidence = prove(market, settled)
+    return settled.solution.cost_usd if all(verdict.met for each in evidence for verdict in each.verdicts) else None
 
 
 def cost_at(market: Market, i: int, factor: float, budget_usd: float) -> float | None:

@@ -261,6 +261,8 @@ def try_scenario(path: Path, fleets: int, kinds: Sequence[str], seed: int, jobs:
         scenario = load_scenario(path)
         if scenario.measured_capacity is not None or scenario.policy.relay_outage_reserve:
             return Row(path.stem, "", 0.0, 0, {}, (), 0.0, "measured capacities or a reserve for outages: not judged here")
+        if any(each.classifier is not None for each in scenario.request_classes):
+            return Row(path.stem, "", 0.0, 0, {}, (), 0.0, "a classifier sends answers round again: fleets by hand do not pay for that")
         plan = optimize(scenario, jobs, only_plan=True)
     except InputError as error:
         return Row(path.stem, "bad input", 0.0, 0, {}, (), 0.0, str(error).splitlines()[0])

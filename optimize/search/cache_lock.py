@@ -100,7 +100,7 @@ def folder_of(store: CapacityStore) -> Path | None:
     """Where claims of this store stand; None where there are none: a store without a folder."""
     if store.disk is None:
         return None
-    folder = Path(store.disk.directory) / FOLDER
+    folder = store.disk.folder / FOLDER
     try:
         folder.mkdir(exist_ok=True)
     except OSError:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import pickle
+import random
 import sqlite3
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
@@ -10,9 +13,13 @@ from pathlib import Path
 import pytest
 
 from optimize.search import cache as store_module
-from optimize.search.cache import CapacityStore
+from optimize.search.cache import ABANDONED_S, CapacityStore, Entries
 
 POINT = {"rate_rps": 3.25, "miss": [0.01, 0.0], "attainment_half_width": 0.001, "requests_simulated": 1000}
+
+
+def entry(folder: Path, key: str = "key") -> Path:
+    return Entries(folder).path(key)
 
 
 def test_value_is_found_by_a_second_store_on_the_same_folder(tmp_path: Path) -> None:
@@ -24,25 +31,83 @@ def test_unknown_key_is_absent(tmp_path: Path) -> None:
     assert CapacityStore(tmp_path).get("other") is None
 
 
-def test_corrupt_entry_counts_as_absent(tmp_path: Path) -> None:
-    store = CapacityStore(tmp_path)
-    store.put("key", POINT)
-    store.disk.close()
-    with sqlite3.connect(tmp_path / "cache.db") as database:
-        database.execute("UPDATE Cache SET value = x'00ff'")
-    database.close()
+def harm(path: Path, how: str) -> None:
+    content = path.read_bytes()
+    path.unlink()
+    if how == "bytes":
+        path.write_bytes(b"\x00\xff" * 100)
+    elif how == "another value":
+        path.write_bytes(content.replace(b"3.25", b"9.25"))
+    elif how == "torn":
+        path.write_bytes(content[:-7])
+    elif how == "another version":
+        path.write_bytes(content.replace(b"cache 1", b"cache 0"))
+    elif how == "folder":
+        path.mkdir()
+    elif how == "pipe":
+        os.mkfifo(path)
+    elif how == "endless":
+        path.symlink_to("/dev/zero")
+    elif how == "pickle":
+        path.write_bytes(pickle.dumps(POINT))
+    elif how == "deep":
+        path.write_bytes(content.split(b"\n")[0] + b"\n" + b"[" * 100_000)
+
+
+@pytest.mark.parametrize("how", ["bytes", "another value", "torn", "another version", "folder", "pipe", "endless", "pickle", "deep"])
+def test_an_entry_that_is_damaged_counts_as_absent(tmp_path: Path, how: str) -> None:
+    CapacityStore(tmp_path).put("key", POINT)
+    harm(entry(tmp_path), how)
     again = CapacityStore(tmp_path)
     assert again.get("key") is None
     again.put("key", POINT)
+    if how != "folder":
+        assert CapacityStore(tmp_path).get("key") == POINT
     assert again.get("key") == POINT
+
+
+def test_an_entry_under_the_name_of_another_counts_as_absent(tmp_path: Path) -> None:
+    CapacityStore(tmp_path).put("key", POINT)
+    other = entry(tmp_path, "other")
+    other.parent.mkdir(exist_ok=True)
+    os.replace(entry(tmp_path), other)
+    assert CapacityStore(tmp_path).get("other") is None
+
+
+class Planted:
+    """Unpickling it makes a file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[object, tuple[str, str]]:
+        return open, (str(self.path), "w")
+
+
+def test_nothing_in_the_folder_is_unpickled(tmp_path: Path) -> None:
+    """A database of rows in pickle mode, as an earlier version would have read it, and a pickle in place of an entry."""
+    planted, mark = pickle.dumps(Planted(tmp_path / "ran")), tmp_path / "ran"
+    folder = tmp_path / "cache"
+    CapacityStore(folder).put("key", POINT)
+    with sqlite3.connect(folder / "cache.db") as database:
+        database.execute("CREATE TABLE Cache (key BLOB, raw INTEGER, mode INTEGER, filename TEXT, value BLOB)")
+        database.execute("INSERT INTO Cache VALUES (?, 1, 4, NULL, ?)", ("key", planted))
+    database.close()
+    entry(folder).write_bytes(planted)
+    store = CapacityStore(folder)
+    assert store.get("key") is None
+    assert not mark.exists()
+    pickle.loads(planted).close()
+    assert mark.exists()  # the test of the test
 
 
 def test_folder_that_cannot_be_written_falls_back_to_memory(tmp_path: Path) -> None:
     blocker = tmp_path / "file"
     blocker.write_text("not a folder")
-    store = CapacityStore(blocker / "cache")
-    store.put("key", POINT)
-    assert store.get("key") == POINT
+    for folder in (blocker / "cache", Path("/proc/cache"), tmp_path / ("x" * 300), tmp_path / "a\0b"):
+        store = CapacityStore(folder)
+        store.put("key", POINT)
+        assert store.get("key") == POINT
 
 
 def write_many(folder: Path, writer: int, entries: int) -> int:
@@ -62,17 +127,6 @@ def test_four_processes_write_at_once_and_no_entry_is_lost(tmp_path: Path) -> No
     assert store.get("shared") == POINT
 
 
-def test_database_that_is_none_any_more_is_moved_aside_and_begun_anew(tmp_path: Path) -> None:
-    CapacityStore(tmp_path).put("key", POINT)
-    for file in tmp_path.glob("cache.db*"):
-        file.write_bytes(b"this is not a database " * 100)
-    store = CapacityStore(tmp_path)
-    assert store.get("key") is None
-    store.put("key", POINT)
-    assert CapacityStore(tmp_path).get("key") == POINT
-    assert (tmp_path / "cache.db.damaged").exists()
-
-
 @pytest.mark.parametrize("wrong", [{"rate_rps": "fast"}, {"rate_rps": -1.0}, {"miss": [2.0]}, {"miss": None}])
 def test_entry_that_is_no_operating_point_counts_as_absent(tmp_path: Path, wrong: dict[str, object]) -> None:
     CapacityStore(tmp_path).put("key", POINT | wrong)
@@ -81,13 +135,37 @@ def test_entry_that_is_no_operating_point_counts_as_absent(tmp_path: Path, wrong
 
 def test_store_stays_below_its_size_and_drops_what_was_stored_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store_module, "SIZE_LIMIT_BYTES", 200_000)
-    store = CapacityStore(tmp_path)
-    import random
-
-    noise = random.Random(1)
+    monkeypatch.setattr(store_module, "TRIM_EVERY", 1)
+    store, noise = CapacityStore(tmp_path), random.Random(1)
     for k in range(40):
         store.put(str(k), POINT | {"miss": [noise.random() for _ in range(2000)]})
+        os.utime(entry(tmp_path, str(k)), (k, k))
     fresh = CapacityStore(tmp_path)
-    assert fresh.disk.volume() < 400_000
+    assert fresh.disk is not None and fresh.disk.volume() < 400_000
     assert fresh.get("0") is None
     assert fresh.get("39") is not None
+
+
+def test_what_a_killed_process_left_half_written_goes_after_an_hour(tmp_path: Path) -> None:
+    CapacityStore(tmp_path).put("key", POINT)
+    part = entry(tmp_path).with_suffix(".part")
+    part.write_bytes(b"half")
+    CapacityStore(tmp_path).put("other", POINT)
+    assert part.exists()
+    old_s = part.stat().st_mtime - 2 * ABANDONED_S
+    os.utime(part, (old_s, old_s))
+    CapacityStore(tmp_path).put("third", POINT)
+    assert not part.exists()
+    assert CapacityStore(tmp_path).get("key") == POINT
+
+
+def test_a_link_in_the_folder_never_makes_it_remove_files_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store_module, "SIZE_LIMIT_BYTES", 0)
+    elsewhere, folder = tmp_path / "elsewhere", tmp_path / "cache"
+    elsewhere.mkdir()
+    precious = elsewhere / "a.entry"
+    precious.write_text("precious")
+    Entries(folder)
+    (folder / "entries" / "aa").symlink_to(elsewhere)
+    Entries(folder).trim()
+    assert precious.exists()

@@ -8,6 +8,7 @@ ServeMixError                 base; the CLI prints it and exits with `exit_code`
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Sequence
 
 
@@ -40,6 +41,21 @@ class MissingExtra(InputError):
 
     def __init__(self, what: str, package: str, extra: str) -> None:
         super().__init__(f'{what}: the package {package} is not installed; run pip install "servemix[{extra}]"')
+
+
+def quoted(value: object, most: int = 80) -> str:
+    """`value` as messages show it: on one line and short, whatever it holds.
+
+    >>> quoted("x"), quoted([[1, [2, [3, [4]]]]]), len(quoted("x" * 1000))
+    ("'x'", '[[1, [2, [...]]]]', 80)
+    """
+    short = reprlib.Repr()
+    short.maxlevel, short.maxstring, short.maxother, short.maxlong = 4, most, most, 40
+    try:
+        text = short.repr(value)
+    except ValueError:  # a number of more digits than Python writes out
+        return "a number of very many digits"
+    return text if len(text) <= most else text[: most - 3] + "..."
 
 
 class SimulationError(ServeMixError):

@@ -5,12 +5,14 @@ A device or a pipe has no end that could be waited for, so neither is opened: `o
 
 from __future__ import annotations
 
+import hashlib
+import io
 import json
 import math
 import os
 import stat
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from sim.errors import InputError
 
@@ -18,7 +20,7 @@ MAX_BYTES = 2**28  # of a JSON document or a table that is held in memory as a w
 SHOWN_NUMBER = 40
 
 
-def open_regular(path: Path, what: str) -> BinaryIO:
+def open_regular(path: Path, what: str) -> io.BufferedReader:
     """The regular file `path`, open for reading. Raises InputError, which names `what` should stand there ("a scenario file")."""
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
     try:
@@ -51,21 +53,38 @@ def read_bytes(path: Path, what: str, most: int = MAX_BYTES) -> bytes:
 
 def read_text(path: Path, what: str, most: int = MAX_BYTES) -> str:
     """UTF-8 text of `path`, byte-order mark removed. Raises InputError as `read_bytes` does, and for what is no such text."""
-    raw = read_bytes(path, what, most)
+    return decoded(read_bytes(path, what, most), str(path), what, most)
+
+
+def decoded(raw: bytes, name: str, what: str, most: int = MAX_BYTES) -> str:
+    """The text of `raw`, read from `name` (a path, or standard input). Raises InputError."""
+    if len(raw) > most:
+        raise InputError(f"{name}: is larger than {most:,} bytes; is it {what}?")
     if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise InputError(f"{path}:1:1: is UTF-16; save it as UTF-8")
+        raise InputError(f"{name}:1:1: is UTF-16; save it as UTF-8")
     if b"\x00" in raw:
-        raise InputError(f"{path}: is a binary file; write the path of {what}")
+        raise InputError(f"{name}: is a binary file; write the path of {what}")
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
         column = error.start - (raw.rfind(b"\n", 0, error.start) + 1) + 1
-        raise InputError(f"{path}:{line}:{column}: is not UTF-8 text; save it as UTF-8") from None
+        raise InputError(f"{name}:{line}:{column}: is not UTF-8 text; save it as UTF-8") from None
 
 
-def parse_json(text: str, where: str, what: str) -> Any:
-    """The JSON value in `text`; `where` and `what` stand in messages. Raises InputError also for numbers that no float can hold.
+def sha256_of(path: Path, what: str) -> str:
+    """Digest of the content of `path`, however large. Raises InputError where it is no regular file or cannot be read."""
+    with open_regular(path, what) as file:
+        try:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+        except OSError as error:
+            raise InputError(f"{path}: cannot be read ({error.strerror or error}); write the path of {what}") from None
+
+
+def parse_json(text: str, where: str, what: str, finite: bool = True) -> Any:
+    """The JSON value in `text`; `where` and `what` stand in messages.
+
+    Raises InputError also for NaN, Infinity and numbers that no float can hold; not where `finite` is False: some benchmarks write them.
 
     >>> parse_json('{"a": [1, 2.5]}', "x.json", "a plan")
     {'a': [1, 2.5]}
@@ -74,6 +93,8 @@ def parse_json(text: str, where: str, what: str) -> Any:
     sim.errors.InputError: x.json: Infinity is not a finite number; is it a plan?
     """
     try:
+        if not finite:
+            return json.loads(text, parse_int=_whole)
         return json.loads(text, parse_constant=_refused, parse_float=_finite, parse_int=_whole)
     except json.JSONDecodeError as error:
         raise InputError(f"{where}:{error.lineno}:{error.colno}: is not JSON ({error.msg}); is it {what}?") from None

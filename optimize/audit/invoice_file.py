@@ -14,6 +14,7 @@ from pathlib import Path
 from optimize.money.amounts import scaled_usd
 from optimize.money.units import to_currency, to_usd
 from sim.errors import InputError
+from sim.named_files import read_text
 
 TOKENS = ("input tokens", "cached tokens", "output tokens")
 PER_MILLION = {
@@ -100,7 +101,7 @@ def read_invoice(path: Path, currency: str, usd_per_unit: Mapping[str, float] | 
 
     Rows without a currency are taken to be in `currency`.
     """
-    reader = csv.DictReader(io.StringIO(_text(path)))
+    reader = csv.DictReader(io.StringIO(read_text(path, "a FOCUS CSV or a provider's usage export")))
     heads = {plain(str(head)): str(head) for head in reader.fieldnames or () if head}
     form = _form(path, heads)
     rates, rows, problems, spans = usd_per_unit or {}, [], [], []
@@ -124,15 +125,6 @@ def read_invoice(path: Path, currency: str, usd_per_unit: Mapping[str, float] | 
     same = tuple(replace(row, cost=scaled_usd(row.cost, found.get(row.currency, 1.0)), currency=currency) for row in rows)
     start, end, hours = period(spans)
     return Invoice(path, form, currency, same, start, end, hours, converted)
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}; name a FOCUS CSV or a provider's usage export") from None
-    except UnicodeDecodeError:
-        raise InputError(f"{path}: is not text in UTF-8; export it as CSV") from None
 
 
 def plain(head: str) -> str:

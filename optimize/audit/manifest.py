@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from optimize.money.assumptions import FILE
-from sim.errors import InputError
+from sim.errors import InputError, quoted
+from sim.named_files import read_bytes, read_json, sha256_of
 from sim.scenario.scenario import LogTraffic, Scenario
 from sim.version import VERSION
 
@@ -80,8 +81,8 @@ def input_files(scenario: Scenario) -> list[Path]:
 def fingerprint(path: Path) -> Json:
     """SHA-256 and size of a file; None for both where it cannot be read."""
     try:
-        return _hashed(path.read_bytes())
-    except OSError:
+        return {"sha256": sha256_of(path, "an input"), "bytes": path.stat().st_size}
+    except (InputError, OSError):
         return {"sha256": None, "bytes": None}
 
 
@@ -114,8 +115,8 @@ def copies(scenario: Scenario) -> dict[str, bytes]:
         try:
             relative = path.relative_to(folder)
             if ".." not in relative.parts and path.stat().st_size <= COPIED_BYTES:
-                found[relative.as_posix()] = path.read_bytes()
-        except (OSError, ValueError):
+                found[relative.as_posix()] = read_bytes(path, "an input", COPIED_BYTES)
+        except (InputError, OSError, ValueError):
             continue
     return found
 
@@ -123,15 +124,43 @@ def copies(scenario: Scenario) -> dict[str, bytes]:
 def read_manifest(folder: Path) -> Json:
     """The manifest in a results folder; InputError when there is none that can be read."""
     path = folder / NAME if folder.is_dir() else folder
-    try:
-        value = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}; name a folder that `optimize --out DIR` wrote") from None
-    except (UnicodeDecodeError, ValueError, RecursionError):
-        raise InputError(f"{path}: not JSON; name a folder that `optimize --out DIR` wrote") from None
+    value = read_json(path, "a folder that `optimize --out DIR` wrote", COPIED_BYTES)
     if not isinstance(value, dict) or value.get("schema") != SCHEMA:
         raise InputError(f'{path}: schema: is not "{SCHEMA}"; name a folder that `optimize --out DIR` wrote')
-    missing = [key for key in ("scenario", "options", "inputs", "catalog", "software", "result", "figures") if key not in value]
-    if missing:
-        raise InputError(f"{path}: {', '.join(missing)} missing; the file is torn: make the plan again with `optimize`")
+    problems = [f"{path}: {problem}" for problem in unlike(value, FORM)]
+    if problems:
+        raise InputError([*problems, f"{path}: the file is torn or edited: make the plan again with `optimize`"])
     return value
+
+
+FORM: Json = {  # what a rerun reads of a manifest: a type, a mapping of keys, or a list of one form
+    "scenario": {"path": str, "name": str, "digest": str, "seed": int, "overrides": [str]},
+    "options": {"explain": str},
+    "inputs": [{"path": str, "sha256": (str, type(None))}],
+    "catalog": {"date": str, "digest": str},
+    "figures": {"sha256": (str, type(None))},
+    "software": dict,
+    "result": {"plan_sha256": str},
+}
+
+
+def unlike(value: Any, form: Any, key: str = "") -> list[str]:
+    """Where `value` differs from `form`, `key: what is wrong`; keys that the form does not name may be anything.
+
+    >>> unlike({"a": [1, "x"], "b": 2}, {"a": [int], "c": str})
+    ["a.1: 'x' is not a whole number", 'c: is missing']
+    """
+    if isinstance(form, dict):
+        if not isinstance(value, dict):
+            return [f"{key}: {quoted(value)} is not a mapping"]
+        there = [(name, each) for name, each in form.items() if name in value]
+        missing = [f"{key}.{name}".strip(".") + ": is missing" for name in form if name not in value]
+        return [line for name, each in there for line in unlike(value[name], each, f"{key}.{name}".strip("."))] + missing
+    if isinstance(form, list):
+        if not isinstance(value, list):
+            return [f"{key}: {quoted(value)} is not a list"]
+        return [line for index, each in enumerate(value) for line in unlike(each, form[0], f"{key}.{index}")]
+    if not isinstance(value, form) or (form is int and isinstance(value, bool)):
+        named = {str: "text", int: "a whole number", dict: "a mapping"}
+        return [f"{key}: {quoted(value)} is not {named.get(form, 'text or null')}"]
+    return []

@@ -143,10 +143,10 @@ def origin_of(path: Path) -> Origin:
     """Where the scenario of that argument is written: the file, or standard input for `-`."""
     if path != Path("-"):
         return path
-    from sim.scenario.read.yaml_text import decoded
+    from sim.scenario.read.yaml_text import MAX_BYTES, decoded
     from sim.scenario.written_text import WrittenText
 
-    return WrittenText("stdin", decoded(sys.stdin.buffer.read(), "stdin", "scenario"))
+    return WrittenText("stdin", decoded(sys.stdin.buffer.read(MAX_BYTES + 1), "stdin", "scenario"))
 
 
 def emit_json(value: dict[str, Any]) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
 
 from sim.catalog.contract import Contract
 from sim.catalog.facts import Catalog
+from sim.errors import InputError
+from sim.named_files import sha256_of
 
 
 @dataclass(frozen=True)
@@ -34,8 +35,8 @@ def contract_evidence(contract: Contract) -> Evidence:
 def written_evidence(scenario_file: Path) -> Evidence:
     """Of a price that the scenario writes and no document stands behind: the scenario itself."""
     try:
-        digest = hashlib.sha256(scenario_file.read_bytes()).hexdigest()
-    except OSError:
+        digest = sha256_of(scenario_file, "a scenario")
+    except InputError:  # a scenario that was never a file, or is gone
         digest = ""
     return Evidence(scenario_file.name, digest)
 

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from sim.named_files import sha256_of
+
 
 def content_hash(*values: Any) -> str:
     """SHA-256 over the content of `values`: equal content gives equal hashes in every process; a path counts as the bytes of its file.
@@ -44,5 +46,5 @@ def plain(value: Any) -> Any:
     if isinstance(value, tuple | list):
         return [plain(each) for each in value]
     if isinstance(value, Path):
-        return ["file", hashlib.sha256(value.read_bytes()).hexdigest()]
+        return ["file", sha256_of(value, "an input file")]
     raise TypeError(f"{type(value).__name__} has no content to hash")

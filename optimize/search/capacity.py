@@ -13,6 +13,7 @@ from optimize.search.cache import CapacityStore
 from optimize.search.cache_lock import once
 from optimize.search.rate_search import measure, search_settings
 from sim.engine.memory import kv_blocks
+from sim.named_files import sha256_of
 from sim.scenario.scenario import LogTraffic, RequestClass, Scenario
 
 SEMANTICS = 7  # raise when engine semantics, traffic or the search change what a measurement returns
@@ -54,7 +55,7 @@ def traffic_content(scenario: Scenario) -> dict[str, object]:
     """The traffic settings that shape a probe: for a log, its bytes; else everything but the volume."""
     traffic = asdict(scenario.traffic)
     if "log" in traffic:
-        traffic["log"] = hashlib.sha256(scenario.traffic.log.read_bytes()).hexdigest()  # type: ignore[union-attr]
+        traffic["log"] = sha256_of(scenario.traffic.log, "a log")  # type: ignore[union-attr]
     traffic.pop("daily_active_users", None)
     traffic.pop("rate_rps", None)
     return traffic

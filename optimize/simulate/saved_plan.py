@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +15,9 @@ from sim.engine.deployment import PS, Deployment
 from sim.engine.memory import kv_blocks
 from sim.engine.pool import Pool
 from sim.engine.step_cost import step_cost
-from sim.errors import InputError
+from sim.errors import InputError, quoted
 from sim.fleet.fleet import Fleet
+from sim.named_files import read_json
 from sim.relay.endpoint import RelayEndpoint
 from sim.scenario import load_scenario
 from sim.scenario.scenario import Scenario
@@ -26,18 +26,11 @@ SCHEMA = "servemix.plan/1"
 
 
 def read_plan(path: Path) -> dict[str, Any]:
-    """The JSON object of a plan file; InputError when it is not one."""
-    try:
-        plan = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}; name a plan.json that `optimize --out DIR` wrote") from None
-    except (UnicodeDecodeError, RecursionError):
-        raise InputError(f"{path}: not a JSON text; name a plan.json that `optimize --out DIR` wrote") from None
-    except json.JSONDecodeError as error:
-        raise InputError(f"{path}:{error.lineno}:{error.colno}: not JSON ({error.msg}); the file is torn or not a plan") from None
+    """The JSON object of a plan file, its numbers finite; InputError when it is not one."""
+    plan = read_json(path, "a plan.json that `optimize --out DIR` wrote")
     if not isinstance(plan, dict) or plan.get("schema") != SCHEMA:
-        found = plan.get("schema") if isinstance(plan, dict) else type(plan).__name__
-        raise InputError(f'{path}: schema: "{found}" is not "{SCHEMA}"; name a plan.json that `optimize --out DIR` wrote')
+        found = quoted(plan.get("schema")) if isinstance(plan, dict) else type(plan).__name__
+        raise InputError(f"{path}: schema: {found} is not {SCHEMA}; name a plan.json that `optimize --out DIR` wrote")
     return plan
 
 

@@ -5,7 +5,6 @@ Each case is one hour of the plan on the simulator, on seeds that nothing else u
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -30,6 +29,7 @@ from sim.errors import InputError
 from sim.fleet.life.simulate_life import simulate_lifecycle
 from sim.fleet.simulate import simulate
 from sim.latency import class_metrics, verdict
+from sim.named_files import sha256_of
 from sim.request_log import RequestLog
 from sim.requests import Demand
 from sim.scenario.scenario import Scenario
@@ -77,7 +77,7 @@ def stress_saved(
             raise
         raise InputError(f"{path}: does not fit scenario {scenario.name}: {error!r}; make the plan again with `optimize`") from None
     if plan.get("scenario_digest") == scenario.digest:  # else it was tried under other traffic, which its report knows nothing of
-        found = replace(found, plan_sha256=hashlib.sha256(path.read_bytes()).hexdigest())
+        found = replace(found, plan_sha256=sha256_of(path, "a plan.json"))
     if not harden:
         return found
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import math
 import re
 from collections.abc import Mapping
@@ -12,6 +13,7 @@ from pathlib import Path
 from sim.calibration.source_settings import PLAIN, Settings, settings_of
 from sim.engine.release import engine_release
 from sim.errors import InputError
+from sim.named_files import read_text
 
 GPUS = {
     "H100-80GB-SXM": "h100",
@@ -246,19 +248,18 @@ def load_points(path: Path) -> list[Point]:
     """All points of a measurement CSV. Raises InputError with every problem, `file:line: column: what`."""
     points: list[Point] = []
     problems: list[str] = []
+    reader = csv.DictReader(io.StringIO(read_text(path, "a table of measured points"), newline=""))
     try:
-        with path.open(newline="", encoding="utf-8") as file:
-            reader = csv.DictReader(file)
-            missing = [name for name in NEEDED if name not in (reader.fieldnames or ())]
-            if missing:
-                raise InputError(f"{path}:1: column {', '.join(missing)} is missing; the header names {', '.join(NEEDED)}, ...")
-            for row in reader:
-                try:
-                    points.append(point_of({key: value or "" for key, value in row.items() if key}))
-                except ValueError as error:
-                    problems.append(f"{path}:{reader.line_num}: {error}")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: cannot be read as CSV text: {error}") from error
+        missing = [name for name in NEEDED if name not in (reader.fieldnames or ())]
+        if missing:
+            raise InputError(f"{path}:1: column {', '.join(missing)} is missing; the header names {', '.join(NEEDED)}, ...")
+        for row in reader:
+            try:
+                points.append(point_of({key: value or "" for key, value in row.items() if key}))
+            except (ValueError, OverflowError) as error:
+                problems.append(f"{path}:{reader.line_num}: {error}")
+    except csv.Error as error:
+        raise InputError(f"{path}:{reader.line_num + 1}: is not CSV from here on ({error}); is a quote left open?") from None
     if problems:
         raise InputError(problems)
     return points

@@ -15,6 +15,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 from sim.catalog.facts import CalibrationRow, Gpu, Model, Offer, Relay, Source, Tokenizer, WeightFormat
 from sim.catalog.price_terms import LongPrompt, OffPeak, span_h
+from sim.errors import quoted
 
 Say = Callable[[str, str], None]  # (key, what is wrong and what would be right)
 
@@ -94,13 +95,13 @@ def _required(record: type) -> tuple[str, ...]:
 def record_of(record: type, raw: object, say: Say, prefix: str = "") -> Any:
     """An instance of `record` from the mapping `raw`, or None after at least one call of `say`."""
     if not isinstance(raw, dict):
-        say(prefix.rstrip("."), f"{raw!r} is not a mapping; write `key: value` pairs")
+        say(prefix.rstrip("."), f"{quoted(raw)} is not a mapping; write `key: value` pairs")
         return None
     types, faults = _types(record), 0
     for key in raw:
         if key not in types:
             faults += 1
-            say(f"{prefix}{key}", f"unknown key; {instead(str(key), types)}")
+            say(f"{prefix}{quoted(key).strip(chr(39))}", f"unknown key; {instead(quoted(key), types)}")
     for key in _required(record):
         if key not in raw or (raw[key] is None and NoneType not in get_args(types[key])):
             faults += 1
@@ -131,19 +132,19 @@ def _value(kind: Any, value: Any, say: Say, key: str) -> Any:
             return _records(get_args(kind)[0], value, say, key)
         if isinstance(value, list) and all(isinstance(v, str) for v in value):
             return tuple(value)
-        say(key, f"{value!r} is not a list of names; write [us, eu]")
+        say(key, f"{quoted(value)} is not a list of names; write [us, eu]")
         return None
     if isinstance(value, datetime.date):
         value = value.isoformat()
     if isinstance(value, kind):
         return value
-    say(key, f"{value!r} is not {'a text; quote it' if kind is str else 'true or false'}")
+    say(key, f"{quoted(value)} is not {'a text; quote it' if kind is str else 'true or false'}")
     return None
 
 
 def _records(record: type, value: Any, say: Say, key: str) -> tuple[Any, ...] | None:
     if not isinstance(value, list):
-        say(key, f"{value!r} is not a list of mappings")
+        say(key, f"{quoted(value)} is not a list of mappings")
         return None
     rows = tuple(record_of(record, each, say, f"{key}.{index}.") for index, each in enumerate(value))
     return None if None in rows else rows
@@ -151,7 +152,7 @@ def _records(record: type, value: Any, say: Say, key: str) -> tuple[Any, ...] | 
 
 def _numbers(value: Any, say: Say, key: str) -> dict[str, float] | None:
     if not isinstance(value, dict):
-        say(key, f"{value!r} is not a mapping of names to numbers")
+        say(key, f"{quoted(value)} is not a mapping of names to numbers")
         return None
     numbers = {str(name): _number(float, number, say, f"{key}.{name}") for name, number in value.items()}
     whole = {name: float(number) for name, number in numbers.items() if number is not None}
@@ -169,7 +170,7 @@ def _number(kind: type, value: Any, say: Say, key: str) -> float | int | None:
         wrong = "not a whole number"
     else:
         return kind(value)  # type: ignore[no-any-return]
-    say(key, f"{value!r} is {wrong}")
+    say(key, f"{quoted(value)} is {wrong}")
     return None
 
 
@@ -181,18 +182,18 @@ def _bounds(record: type, values: dict[str, Any], say: Say, prefix: str) -> Iter
             yield key
     for key in SHARES.get(record, ()):
         if (values.get(key) or 0.0) > 1:
-            say(f"{prefix}{key}", f"{values[key]!r} is not a share; write 0 to 1")
+            say(f"{prefix}{key}", f"{quoted(values[key])} is not a share; write 0 to 1")
             yield key
     for key, choices in CHOICES.get(record, {}).items():
         value = values.get(key)
         if isinstance(value, str) and value not in choices:
-            say(f"{prefix}{key}", f"{value!r} is not one of {', '.join(choices)}")
+            say(f"{prefix}{key}", f"{quoted(value)} is not one of {', '.join(choices)}")
             yield key
     for key, whole in (("date", False), *((key, True) for key in DAYS)):
         value = values.get(key)
         if isinstance(value, str) and not (DATE.fullmatch(value) and (len(value) == 10 or not whole)):
             right = "2026-11-30" if whole else "2026-11"
-            say(f"{prefix}{key}", f"{value!r} is not an ISO date; write {right}")
+            say(f"{prefix}{key}", f"{quoted(value)} is not an ISO date; write {right}")
             yield key
     for span in values.get("hours_utc") or () if record is OffPeak else ():
         try:

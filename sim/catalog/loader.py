@@ -15,9 +15,11 @@ from typing import Any
 from sim.catalog.assumed_latency import assumed_prefill_s_per_token
 from sim.catalog.check import ROWS, instead, record_of
 from sim.catalog.facts import CalibrationRow, Catalog, Model, Relay, Source
-from sim.errors import InputError
+from sim.errors import InputError, quoted
+from sim.guarded_yaml import load_plain
 
 FOLDER = Path(__file__).parent
+MOST_VALUES = 200_000  # the rows of all measured engines are 10,000
 OPTIONAL = ("calibration", "fx", "tokenizers")
 Raw = dict[str, Any]
 
@@ -109,15 +111,10 @@ def _catalog(rows: dict[str, dict[str, Any]], fx: dict[str, float], digest: str)
 
 def _parse(file: Path, text: str, problems: _Problems) -> Raw:
     """The mapping that the file holds, or an empty one after a problem."""
-    from ruamel.yaml import YAML
-    from ruamel.yaml.error import MarkedYAMLError
-
     try:
-        raw = YAML(typ="safe").load(text)  # libyaml where ruamel.yaml.clib is installed: a quarter of the time
-    except MarkedYAMLError as error:
-        mark = error.problem_mark
-        line = mark.line + 1 if mark is not None else 1
-        problems.lines.append(f"{file}:{line}: not YAML: {error.problem}; look here and one line up")
+        raw = load_plain(text, str(file), MOST_VALUES)
+    except InputError as error:
+        problems.lines += error.problems
         return {}
     if isinstance(raw, list):
         raw = {file.stem: raw}
@@ -150,7 +147,7 @@ def _rows(name: str, file: Path, text: str, raw: Raw, problems: _Problems) -> di
             continue
         key = f"{row.gpu} {row.engine} {row.weights}" if isinstance(row, CalibrationRow) else row.id
         if key in found:
-            say("id" if name != "calibration" else "gpu", f"{key!r} is here twice; keep one row per fact")
+            say("id" if name != "calibration" else "gpu", f"{quoted(key)} is here twice; keep one row per fact")
         found[key] = row
         problems.index[name, key] = index
     return found
@@ -170,7 +167,7 @@ def _fx(file: Path, text: str, raw: Raw, problems: _Problems) -> dict[str, float
             continue
         rate = row["usd_per_unit"]
         if isinstance(rate, bool) or not isinstance(rate, (int, float)) or not 0 < rate < float("inf"):
-            problems.add(file, text, (*where, "usd_per_unit"), f"{rate!r} is not a positive number")
+            problems.add(file, text, (*where, "usd_per_unit"), f"{quoted(rate)} is not a positive number")
             continue
 
         def say(key: str, what: str, index: int = index) -> None:
@@ -197,7 +194,7 @@ def _references(rows: dict[str, dict[str, Any]], texts: dict[str, tuple[Path, st
         for row_key, row in rows.get(name, {}).items():
             value = getattr(row, key)
             if value not in rows[target] and value not in allowed:
-                what = f"{value!r} is no id in {target}.yaml; {instead(value, rows[target])}"
+                what = f"{quoted(value)} is no id in {target}.yaml; {instead(value, rows[target])}"
                 problems.add(*texts[name], (name, problems.index[name, row_key], key), what)
 
 

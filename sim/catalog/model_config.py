@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import re
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+from sim import named_files
 from sim.catalog.facts import Model, Source
 from sim.catalog.parameters import Dimensions, Family, count
-from sim.errors import InputError
+from sim.errors import InputError, quoted
 
 LARGEST_FILE = 5_000_000  # bytes; the longest config.json of a model is under 100 kB
 FAMILIES: dict[str, Family] = {
@@ -60,7 +60,7 @@ class _Keys:
         elif isinstance(value, bool) or not isinstance(value, int) or not least <= value < 10**9:
             if value is None:
                 return default or 0
-            self.problems.append(f"{self.path}: {key}: {value!r} is not a whole number of {least} or more")
+            self.problems.append(f"{self.path}: {key}: {quoted(value)} is not a whole number of {least} or more")
         else:
             return value
         return 1
@@ -68,7 +68,7 @@ class _Keys:
     def flag(self, key: str, default: bool = False) -> bool:
         value = self.raw.get(key, default)
         if not isinstance(value, bool):
-            self.problems.append(f"{self.path}: {key}: {value!r} is not true or false")
+            self.problems.append(f"{self.path}: {key}: {quoted(value)} is not true or false")
             return default
         return value
 
@@ -120,18 +120,7 @@ def load_model_config(path: Path, id: str | None = None) -> Model:
 
 def read_json(file: Path) -> dict[str, Any]:
     """The JSON object in `file`; InputError where it is missing, too long, torn, or no object."""
-    try:
-        if file.stat().st_size > LARGEST_FILE:
-            raise InputError(f"{file}: {file.stat().st_size:,} bytes are no config.json; name the file beside the weights")
-        raw = json.loads(file.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise InputError(f"{file}: no such file; name a config.json or the folder that holds it") from None
-    except OSError as error:
-        raise InputError(f"{file}: cannot be read: {error.strerror}") from None
-    except json.JSONDecodeError as error:
-        raise InputError(f"{file}:{error.lineno}:{error.colno}: not JSON: {error.msg}") from None
-    except (UnicodeDecodeError, RecursionError):
-        raise InputError(f"{file}: not JSON; name the config.json of the model") from None
+    raw = named_files.read_json(file, "the config.json of a model", LARGEST_FILE)
     if not isinstance(raw, dict):
         raise InputError(f"{file}: holds no JSON object; a config.json is {{...}}")
     return raw
@@ -235,7 +224,7 @@ def checks(keys: _Keys, d: Dimensions) -> None:
         keys.problems.append(f"{path}: {d.dense_layers} layers without experts, but only {d.layers} layers")
     for key in SKIPPED_LAYERS:
         if keys.raw.get(key, 1) != 1:
-            keys.problems.append(f"{path}: {key}: {keys.raw[key]!r} cannot be read; only layers that all have experts are counted")
+            keys.problems.append(f"{path}: {key}: {quoted(keys.raw[key])} cannot be read; only layers that all have experts are counted")
 
 
 def name_in(file: Path, raw: dict[str, Any]) -> str:

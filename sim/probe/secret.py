@@ -6,7 +6,9 @@ import os
 from pathlib import Path
 
 from sim.errors import InputError
+from sim.named_files import read_text
 
+MOST_BYTES = 10_000
 WINDOW = 8  # a piece of the key of this length or more is masked: endpoints echo shortened keys
 MASK = "[key]"
 NO_KEY = "none"  # the official client insists on a key; servers without one ignore it
@@ -22,9 +24,9 @@ def read_key(environment_name: str | None, file: Path | None) -> str:
     elif file is not None:
         where = f"--key-file {file}: the file"
         try:
-            key = file.read_text(encoding="utf-8").strip()
-        except (OSError, UnicodeDecodeError) as error:
-            raise InputError(f"--key-file {file}: cannot be read: {type(error).__name__}; write the path of a text file") from None
+            key = read_text(file, "a text file with the key", MOST_BYTES).strip()
+        except InputError as error:
+            raise InputError(f"--key-file {error}") from None
     else:
         return NO_KEY
     if not key:

@@ -100,7 +100,7 @@ def test_a_result_that_cannot_be_replayed_says_what_is_wrong(change: dict[str, A
         ("", "is not JSON"),
         ('{"a": 1}', "is no benchmark result that is known"),
         ('{"a": ', "is not JSON"),
-        ('{"a": 1}\n{"b": \n', ":2: is not JSON"),
+        ('{"a": 1}\n{"b": \n', ":2:7: is not JSON"),
         ('{"experiments": []}', "profile_export_genai_perf.json"),
         ("Metric,avg\nTime to First Token (ms),x\n", "not a number"),
         ("Metric,avg\nTime to First Token (ms),1\n", "Request Throughput"),

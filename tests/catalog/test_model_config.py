@@ -180,7 +180,7 @@ def test_a_file_that_is_not_there_or_not_text_is_said(tmp_path: Path) -> None:
     assert "no such file" in problems(tmp_path / "none.json")[0]
     assert "no such file" in problems(tmp_path)[0]  # a folder without one
     (tmp_path / "b.json").write_bytes(b"\xff\xfe\x00")
-    assert "not JSON" in problems(tmp_path / "b.json")[0]
+    assert "is UTF-16; save it as UTF-8" in problems(tmp_path / "b.json")[0]
 
 
 def test_every_family_that_is_named_readable_reads_a_plain_file(tmp_path: Path) -> None:

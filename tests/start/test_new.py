@@ -83,7 +83,7 @@ def test_nothing_is_written_when_anything_is_wrong(tmp_path: Path) -> None:
         (Answers("a", bill=5.0, models=("llama-2-13b",)), None, "nobody in the catalogue sells"),
         (Answers("a", models=("nope",)), None, "no model of the catalogue"),
         (Answers("a", bill=5.0, models=("gpt-4.1",)), tmp_path / "x", "leave one out"),
-        (Answers("a"), tmp_path / "absent.csv", "cannot be read"),
+        (Answers("a"), tmp_path / "absent.csv", "there is no such file"),
         (Answers("a", models=("bge-m3",)), None, "makes embeddings"),
         (Answers("a", tpot_s=1e-9), None, "keeps these promises"),
     ]:

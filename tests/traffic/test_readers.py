@@ -91,8 +91,8 @@ def test_a_log_without_a_usable_row_says_why(tmp_path: Path) -> None:
 
 
 def test_missing_empty_and_unknown_files_are_refused_with_file_and_line(tmp_path: Path) -> None:
-    assert "cannot be read" in refused(tmp_path / "absent.csv")
-    assert "cannot be read" in refused(tmp_path)
+    assert "there is no such file" in refused(tmp_path / "absent.csv")
+    assert "is a directory" in refused(tmp_path)
     (tmp_path / "empty").touch()
     assert f"{tmp_path / 'empty'}:1: the file is empty" in refused(tmp_path / "empty")
     message = refused(written(tmp_path, "1,2", header="when,what"))

@@ -14,7 +14,7 @@ import numpy as np
 
 from sim.calibration.readers.measurement import Ints, Measurement, lengths_from_quantiles
 from sim.calibration.readers.values import at, first_number, needed, number
-from sim.errors import InputError
+from sim.errors import InputError, quoted
 
 SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "sec": 1.0, "seconds": 1.0}
 QUANTILES = ("p1", "p5", "p10", "p25", "p50", "p75", "p90", "p95", "p99")
@@ -52,8 +52,8 @@ def read_summary(where: str, data: dict[str, Any], in_flight: int | None) -> Mea
 
 
 def _unit(where: str, key: str, unit: Any) -> float:
-    if unit not in SECONDS:
-        raise InputError(f"{where}: {key}: unit {unit!r} is no unit of time; known: {', '.join(SECONDS)}")
+    if not isinstance(unit, str) or unit not in SECONDS:
+        raise InputError(f"{where}: {key}: unit {quoted(unit)} is no unit of time; known: {', '.join(SECONDS)}")
     return SECONDS[unit]
 
 
@@ -91,11 +91,20 @@ def is_csv(text: str) -> bool:
     return text.lstrip("\ufeff\n\r ").startswith("Metric,")
 
 
+def csv_rows(where: str, text: str) -> list[list[str]]:
+    """The rows of a CSV text. Raises InputError."""
+    reader = csv.reader(io.StringIO(text, newline=""))
+    try:
+        return list(reader)
+    except csv.Error as error:
+        raise InputError(f"{where}:{reader.line_num}: is not CSV from here on ({error})") from None
+
+
 def read_csv(where: str, text: str, in_flight: int | None) -> Measurement:
     """The run of a CSV export: `Time To First Token (ms),avg,...` rows, then `Metric,Value` rows."""
     data: dict[str, Any] = {}
     header: list[str] = []
-    for line, row in enumerate(csv.reader(io.StringIO(text)), 1):
+    for line, row in enumerate(csv_rows(where, text), 1):
         if not row or row[0] == "Endpoint":
             header = [] if row else header
             continue

@@ -13,7 +13,7 @@ import numpy as np
 
 from sim.calibration.readers.measurement import Ints, Measurement, lengths_from_quantiles
 from sim.calibration.readers.values import at, first_number, needed, number
-from sim.errors import InputError
+from sim.errors import InputError, quoted
 
 PERCENTILES = {"p001": 0.001, "p01": 0.01, "p05": 0.05, "p10": 0.1, "p25": 0.25, "p50": 0.5, "p75": 0.75, "p90": 0.9, "p95": 0.95}
 
@@ -91,4 +91,4 @@ def _load(where: str, run: dict[str, Any], count: int) -> dict[str, Any]:
         return {"in_flight": min(int(number(where, strategy, "max_concurrency") or count), count)}
     if kind in ("constant", "poisson"):
         return {"rate_rps": needed(where, number(where, strategy, "rate"), "strategy.rate"), "steady": kind == "constant"}
-    raise InputError(f"{where}: strategy {kind!r} is unknown; known: synchronous, concurrent, throughput, constant, poisson")
+    raise InputError(f"{where}: strategy {quoted(kind)} is unknown; known: synchronous, concurrent, throughput, constant, poisson")

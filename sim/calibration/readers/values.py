@@ -2,44 +2,30 @@
 
 from __future__ import annotations
 
-import json
 import math
 from pathlib import Path
 from typing import Any
 
-from sim.errors import InputError
+from sim import named_files
+from sim.errors import InputError, quoted
 
-LARGEST = 2**28  # bytes: detailed results of a million requests are smaller
+WHAT = "a benchmark result"
 
 
 def read_text(path: Path) -> str:
     """The text of `path`. Raises InputError where there is none."""
-    try:
-        if path.stat().st_size > LARGEST:
-            raise InputError(f"{path}: is larger than 256 MB; give the summary instead of the detailed result")
-        return path.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror}); write the path of a benchmark file") from error
-    except UnicodeDecodeError:
-        raise InputError(f"{path}: is no UTF-8 text; is it a benchmark result?") from None
+    return named_files.read_text(path, WHAT)
 
 
 def parse_json(path: Path, text: str) -> list[Any]:
     """The JSON values of a file: one, or one per line. Raises InputError with the line that is none."""
     try:
-        return [json.loads(text)]
-    except (ValueError, RecursionError) as error:
+        return [named_files.parse_json(text, str(path), WHAT, finite=False)]
+    except InputError:
         lines = [(k, line) for k, line in enumerate(text.splitlines(), 1) if line.strip()]
         if len(lines) < 2 or not all(line.lstrip().startswith("{") for _, line in lines):
-            line_number = getattr(error, "lineno", 1)
-            raise InputError(f"{path}:{line_number}: is not JSON: {error}") from error
-    found = []
-    for number, line in lines:
-        try:
-            found.append(json.loads(line))
-        except (ValueError, RecursionError) as error:
-            raise InputError(f"{path}:{number}: is not JSON: {error}") from error
-    return found
+            raise
+    return [named_files.parse_json(line, f"{path}:{number}", WHAT, finite=False) for number, line in lines]
 
 
 def at(data: Any, *keys: str) -> Any:
@@ -59,9 +45,9 @@ def number(where: str, data: Any, *keys: str) -> float | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise InputError(f"{where}: {'.'.join(keys)}: {str(value)[:40]!r} is not a number")
+        raise InputError(f"{where}: {'.'.join(keys)}: {quoted(value, 40)} is not a number")
     if not math.isfinite(value) or value < 0:
-        raise InputError(f"{where}: {'.'.join(keys)}: {value!r} is not a finite number of 0 or more")
+        raise InputError(f"{where}: {'.'.join(keys)}: {quoted(value)} is not a finite number of 0 or more")
     return float(value)
 
 

@@ -100,7 +100,7 @@ def _requests(where: str, data: dict[str, Any]) -> tuple[Floats, Floats, Floats,
     if any(values is None for values in lists.values()):
         return None
     gaps = [values if isinstance(values, list) else [] for values in lists["itls"] or ()]
-    pause = _floats(where, "itls", [sum(values) for values in gaps])
+    pause = _floats(where, "itls", [_floats(where, "itls", values).sum() for values in gaps])
     columns = [_floats(where, key, lists[key] or []) for key in ("input_lens", "output_lens", "ttfts")]
     starts = _list(where, data, "start_times")
     sent = _floats(where, "start_times", starts) if starts else None

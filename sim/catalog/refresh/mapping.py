@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection
 from pathlib import Path
 
-from sim.errors import InputError
+from sim.errors import InputError, quoted
+from sim.guarded_yaml import load_plain
+from sim.named_files import read_text
 
+MOST_BYTES = 1_000_000
 FILE = Path(__file__).with_name("mapping.yaml")
 
 
@@ -16,28 +19,20 @@ def load_mapping(package: str, file: Path | None = None, packages: Collection[st
     >>> load_mapping("genai-prices", packages=("litellm",))["openai.gpt-4.1"]
     'openai/gpt-4.1'
     """
-    from ruamel.yaml import YAML
-    from ruamel.yaml.error import MarkedYAMLError
-
     path = file or FILE
-    try:
-        raw = YAML(typ="safe").load(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
-    except (MarkedYAMLError, UnicodeDecodeError) as error:
-        mark = getattr(error, "problem_mark", None)
-        raise InputError(f"{path}:{mark.line + 1 if mark else 1}: not YAML: {getattr(error, 'problem', error)}") from None
+    raw = load_plain(read_text(path, "a mapping file", MOST_BYTES), str(path), aliases=False)
     if not isinstance(raw, dict):
         raise InputError(f"{path}:1: a mapping file has a list per package; write `{package}:` and below it `relay.id: entry`")
     unknown = [key for key in raw if key != package and key not in packages]
     if unknown or package not in raw:
         known = ", ".join(sorted({package, *packages}))
-        told = f"unknown key {unknown[0]}" if unknown else f"no list for {package}"
+        told = f"unknown key {unknown[0]!s:.80}" if unknown else f"no list for {package}"
         raise InputError(f"{path}: {told}; a mapping file has a list per package ({known}) of `relay.id: entry`")
     rows = raw[package] or {}
     if not isinstance(rows, dict):
         raise InputError(f"{path}: {package}: write `relay.id: entry` pairs")
     wrong = {relay: entry for relay, entry in rows.items() if not isinstance(entry, str)}
     if wrong:
-        raise InputError([f"{path}: {package}.{relay}: {entry!r} is not the name of an entry" for relay, entry in wrong.items()])
+        said = (f"{quoted(relay)}: {quoted(entry)}" for relay, entry in wrong.items())
+        raise InputError([f"{path}: {package}.{each} is not the name of an entry" for each in said])
     return {str(relay): entry for relay, entry in rows.items()}

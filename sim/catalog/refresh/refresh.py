@@ -20,9 +20,11 @@ from sim.catalog.refresh.mapping import load_mapping
 from sim.catalog.refresh.price_changes import Package, Refresh, RowChange
 from sim.catalog.refresh.price_diff import compare
 from sim.errors import InputError, MissingExtra, ServeMixError
+from sim.named_files import read_bytes
 
 RELAYS = FOLDER / "relays.yaml"
 PACKAGES = {"genai-prices": (genai.load, "prices"), "litellm": (litellm_file.load, "prices-litellm")}  # loader, extra of pyproject.toml
+MOST_BYTES = 5_000_000
 STALE_DAYS = 90  # a package whose newest price is older than this may be long out of date
 NOTE = "token prices; other facts of the row as before"
 
@@ -138,10 +140,10 @@ def _check_day(path: Path, name: str, on: date, clock: date) -> None:
 
 
 def _read(path: Path) -> str:
+    """The text as it stands in the file, a byte-order mark included: it is written back."""
+    raw = read_bytes(path, "a catalogue file", MOST_BYTES)
     try:
-        return path.read_bytes().decode("utf-8")
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+        return raw.decode("utf-8")
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: is not UTF-8 text (byte {error.start})") from None
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from sim.errors import InputError
+from sim.guarded_yaml import MAX_DEPTH
 from sim.plural import counted
 from sim.scenario.read.document import Document, Mark, Path, nearest, printable
-from sim.scenario.read.yaml_text import MAX_DEPTH, parse_value
+from sim.scenario.read.yaml_text import parse_value
 
 
 def apply_overrides(document: Document, overrides: list[str]) -> list[str]:

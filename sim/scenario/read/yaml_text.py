@@ -9,16 +9,15 @@ from typing import Any
 
 from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
-from ruamel.yaml.events import CollectionEndEvent, CollectionStartEvent
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
+from sim import named_files
 from sim.errors import InputError
+from sim.guarded_yaml import MAX_DEPTH, MAX_VALUES, refuse_monsters
 from sim.scenario.read.document import Document, Mark, Path, Problems, printable, shown
 from sim.scenario.written_text import Origin, WrittenText
 
 MAX_BYTES = 1_000_000
-MAX_VALUES = 20_000  # after aliases are expanded
-MAX_DEPTH = 30
 TAG = "tag:yaml.org,2002:"
 PLAIN_TAGS = {TAG + kind for kind in ("str", "int", "float", "bool", "null", "timestamp", "seq", "map", "merge")}
 
@@ -32,33 +31,12 @@ def read_document(origin: Origin, what: str = "scenario") -> Document:
 
 def read_text(path: FilePath, what: str = "scenario") -> str:
     """UTF-8 text of a file, byte-order mark removed, line ends made `\\n`; `what` names it in messages."""
-    try:
-        with path.open("rb") as stream:
-            raw = stream.read(MAX_BYTES + 1)
-    except FileNotFoundError:
-        raise InputError(f"{path}: there is no such file; write the path of a {what} file") from None
-    except IsADirectoryError:
-        raise InputError(f"{path}: is a directory; write the path of a {what} file inside it") from None
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise InputError(f"{path}: cannot be read ({reason}); write the path of a {what} file") from None
-    return decoded(raw, str(path), what)
+    return decoded(named_files.read_bytes(path, f"a {what} file", MAX_BYTES), str(path), what)
 
 
 def decoded(raw: bytes, path: str, what: str) -> str:
     """The text of `raw`, which was read from `path`, in the form of `read_text`."""
-    if len(raw) > MAX_BYTES:
-        raise InputError(f"{path}: is larger than {MAX_BYTES:,} bytes; is it a {what} file?")
-    if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise InputError(f"{path}:1:1: is UTF-16; save it as UTF-8")
-    if b"\x00" in raw:
-        raise InputError(f"{path}: is a binary file; write the path of a {what} file")
-    try:
-        return raw.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
-    except UnicodeDecodeError as error:
-        line = raw.count(b"\n", 0, error.start) + 1
-        column = error.start - (raw.rfind(b"\n", 0, error.start) + 1) + 1
-        raise InputError(f"{path}:{line}:{column}: is not UTF-8 text; save it as UTF-8") from None
+    return named_files.decoded(raw, path, f"a {what} file", MAX_BYTES).replace("\r\n", "\n").replace("\r", "\n")
 
 
 def parse_document(text: str, name: str, numbered: bool = True) -> Document:
@@ -92,7 +70,7 @@ def _compose(text: str, name: str, in_file: bool = True) -> Node | None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the reader warns of anchors that are used twice; harmless here
-            _refuse_monsters(text, name)
+            refuse_monsters(text, name)
             node: Node | None = YAML(typ="rt", pure=True).compose(text)
             return node
     except InputError:
@@ -106,20 +84,6 @@ def _compose(text: str, name: str, in_file: bool = True) -> Node | None:
         raise InputError(f"{name}: is not YAML: {printable(str(error), 200)}") from None
     except Exception as error:  # the YAML reader leaks ValueError, IndexError and others on hostile text
         raise InputError(f"{name}: is not YAML ({type(error).__name__}: {printable(str(error), 100)})") from None
-
-
-def _refuse_monsters(text: str, name: str) -> None:
-    """Depth and length are bounded before any recursion, on the flat stream of events."""
-    depth = 0
-    for count, event in enumerate(YAML(typ="rt", pure=True).parse(text)):
-        if isinstance(event, CollectionStartEvent):
-            depth += 1
-        elif isinstance(event, CollectionEndEvent):
-            depth -= 1
-        if depth > MAX_DEPTH or count > 2 * MAX_VALUES:
-            why = f"nests deeper than {MAX_DEPTH} levels" if depth > MAX_DEPTH else f"has over {MAX_VALUES:,} values"
-            mark = event.start_mark
-            raise InputError(f"{name}:{mark.line + 1}:{mark.column + 1}: {why}; a scenario never needs that")
 
 
 class _Builder:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from datetime import date
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -13,6 +12,7 @@ from sim.catalog.contract import Contract
 from sim.catalog.facts import Source
 from sim.catalog.price_terms import TOKEN_PRICES
 from sim.errors import InputError
+from sim.named_files import sha256_of
 from sim.scenario.schema.fields import FileName, Keys, wrong, wrong_alone
 from sim.scenario.schema.relay import said
 
@@ -72,10 +72,9 @@ def with_contract(given: dict[str, Any], spec: ContractSpec | None, file: Path, 
         return given
     path = file.parent / spec.document
     try:
-        with path.open("rb") as document:
-            digest = hashlib.file_digest(document, "sha256").hexdigest()
-    except OSError as error:
-        raise InputError(f'{file}: contract document "{spec.document}": cannot be read: {error.strerror}') from None
+        digest = sha256_of(path, "a contract document")
+    except InputError as error:
+        raise InputError(f'{file}: contract document "{spec.document}": cannot be read: {error}') from None
     covers = tuple(key for key in PRICES if key in given)
     contract = Contract(spec.document, digest, spec.valid_from or "", spec.valid_until or "", covers)
     note = f"overrides {row.title} ({row.date})" if row else ""

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from sim.errors import InputError
-from sim.traffic.readers.files import gzip_faults, open_log
+from sim.traffic.readers.files import gzip_faults, open_log, whole_text
 from sim.traffic.readers.log_rows import Floats
 from sim.traffic.readers.parse import Codes, instants, numbers
 from sim.traffic.readers.table import TEXT, TIME, Layout, Table
@@ -42,7 +42,7 @@ def json_objects(path: Path) -> Iterator[Row]:
             entry = text.readline()
             head = _object(entry)
             if head is None or _rows_of(head) is not None:
-                yield from _document(path, head, entry + text.read())
+                yield from _document(path, head, whole_text(path, text, entry))
                 return
             while entry:
                 line[0] += 1

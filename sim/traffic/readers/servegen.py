@@ -9,7 +9,6 @@ Source: Xiang et al., ServeGen, arXiv 2505.09999 (Apache-2.0).
 from __future__ import annotations
 
 import ast
-import json
 from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
@@ -17,6 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from sim.errors import InputError
+from sim.named_files import read_json
 from sim.traffic.readers.files import open_log
 from sim.traffic.readers.log_rows import Floats
 from sim.traffic.readers.table import NUMBER, TEXT, Layout, Table, read_table
@@ -72,9 +72,9 @@ def _mean_tokens(path: Path, start: Floats) -> tuple[Floats, Floats] | None:
     if not path.is_file():
         return None
     try:
-        windows = {float(t): laws for t, laws in json.loads(path.read_text(encoding="utf-8")).items()}
+        windows = {float(t): laws for t, laws in read_json(path, "a ServeGen dataset").items()}
         laws = {t: (_mean(each["input_tokens"]), _mean(each["output_tokens"])) for t, each in sorted(windows.items())}
-    except (ValueError, KeyError, TypeError, SyntaxError, AttributeError, OSError) as error:
+    except (ValueError, LookupError, TypeError, SyntaxError, AttributeError, ArithmeticError, RecursionError, MemoryError) as error:
         raise InputError(f"{path}: is no ServeGen dataset ({error}); write windows with input_tokens and output_tokens") from None
     laws = {t: pair for t, pair in laws.items() if np.isfinite(pair).all()}
     if not laws:

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain, islice
 from operator import itemgetter
 from pathlib import Path
 from typing import TextIO
@@ -16,12 +16,13 @@ from typing import TextIO
 import numpy as np
 
 from sim.errors import InputError
-from sim.traffic.readers.files import gzip_faults, open_log
+from sim.traffic.readers.files import LONGEST_LINE, gzip_faults, open_log
 from sim.traffic.readers.log_rows import Floats, Longs, Raw
 from sim.traffic.readers.parse import Codes, instants, numbers
 
-csv.field_size_limit(1 << 27)  # logs carry whole prompts in cells that are skipped; the module's limit of 128 kB would stop there
+csv.field_size_limit(LONGEST_LINE)  # logs carry whole prompts in cells that are skipped; the module's limit of 128 kB would stop there
 CHUNK_ROWS = 300  # rows and their cells stay in the processor's cache: at 2,000 wide rows take 1.5 times as long
+LOOK_ROWS, LONG_CHARACTERS = 20, 2**20
 NUMBER, TIME, TEXT = "number", "time", "text"
 
 
@@ -116,8 +117,17 @@ def _csv_faults(path: Path, line: list[int]) -> Iterator[None]:
 
 
 def _chunks(text: TextIO) -> Iterator[list[list[str]]]:
+    """Rows in chunks of CHUNK_ROWS; fewer where rows are so long that a chunk of them would fill the memory."""
     rows = csv.reader(text)
-    while chunk := list(islice(rows, CHUNK_ROWS)):
+    while True:
+        chunk: list[list[str]] = []
+        while len(chunk) < CHUNK_ROWS:
+            some = list(islice(rows, LOOK_ROWS))
+            chunk += some
+            if len(some) < LOOK_ROWS or sum(map(len, chain.from_iterable(some))) > LONG_CHARACTERS:
+                break
+        if not chunk:
+            return
         yield chunk
 
 

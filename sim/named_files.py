@@ -81,8 +81,8 @@ def sha256_of(path: Path, what: str) -> str:
             raise InputError(f"{path}: cannot be read ({error.strerror or error}); write the path of {what}") from None
 
 
-def parse_json(text: str, where: str, what: str, finite: bool = True) -> Any:
-    """The JSON value in `text`; `where` and `what` stand in messages.
+def parse_json(text: str, where: str, what: str, finite: bool = True, line: int = 1) -> Any:
+    """The JSON value in `text`; `where` and `what` stand in messages; it begins at `line`.
 
     Raises InputError also for NaN, Infinity and numbers that no float can hold; not where `finite` is False: some benchmarks write them.
 
@@ -90,18 +90,18 @@ def parse_json(text: str, where: str, what: str, finite: bool = True) -> Any:
     {'a': [1, 2.5]}
     >>> parse_json('{"a": Infinity}', "x.json", "a plan")
     Traceback (most recent call last):
-    sim.errors.InputError: x.json: Infinity is not a finite number; is it a plan?
+    sim.errors.InputError: x.json:1: Infinity is not a finite number; is it a plan?
     """
     try:
         if not finite:
             return json.loads(text, parse_int=_whole)
         return json.loads(text, parse_constant=_refused, parse_float=_finite, parse_int=_whole)
     except json.JSONDecodeError as error:
-        raise InputError(f"{where}:{error.lineno}:{error.colno}: is not JSON ({error.msg}); is it {what}?") from None
+        raise InputError(f"{where}:{line - 1 + error.lineno}:{error.colno}: is not JSON ({error.msg}); is it {what}?") from None
     except RecursionError:
-        raise InputError(f"{where}: nests too deep; is it {what}?") from None
+        raise InputError(f"{where}:{line}: nests too deep; is it {what}?") from None
     except ValueError as error:
-        raise InputError(f"{where}: {error}; is it {what}?") from None
+        raise InputError(f"{where}:{line}: {error}; is it {what}?") from None
 
 
 def read_json(path: Path, what: str, most: int = MAX_BYTES) -> Any:

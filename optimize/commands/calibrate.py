@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 import typer.core
 
-from optimize.commands.common import AsJson, command, emit_json, tell
+from optimize.commands.common import MOST, AsJson, command, emit_json, tell
 
 
 @command("calibrate scenarios/measured/l4_qwen2.5-7b.csv --gpu l4 --model qwen2.5-7b")
@@ -22,10 +22,14 @@ def calibrate(
         str | None,
         typer.Option("--engine", help="Release: vllm-0.14, vllm-0.12, vllm-v1, trt-llm-1 ...; default: as the CSV says."),
     ] = None,
-    concurrency: Annotated[int | None, typer.Option("--concurrency", min=1, help="Requests in flight, where a file is silent.")] = None,
-    max_num_seqs: Annotated[int | None, typer.Option("--max-num-seqs", min=1, help="Of the engine; default: that of its version.")] = None,
-    max_num_batched_tokens: Annotated[int | None, typer.Option("--max-num-batched-tokens", min=1, help="As above.")] = None,
-    kv_blocks: Annotated[int | None, typer.Option("--kv-blocks", min=1, help="Blocks of 16 tokens, as the engine says.")] = None,
+    concurrency: Annotated[
+        int | None, typer.Option("--concurrency", min=1, max=MOST, help="Requests in flight, where a file is silent.")
+    ] = None,
+    max_num_seqs: Annotated[
+        int | None, typer.Option("--max-num-seqs", min=1, max=MOST, help="Of the engine; default: that of its version.")
+    ] = None,
+    max_num_batched_tokens: Annotated[int | None, typer.Option("--max-num-batched-tokens", min=1, max=MOST, help="As above.")] = None,
+    kv_blocks: Annotated[int | None, typer.Option("--kv-blocks", min=1, max=MOST, help="Blocks of 16 tokens, as the engine says.")] = None,
     out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Write it for `calibration:` of a scenario.")] = None,
     as_json: AsJson = False,
 ) -> None:

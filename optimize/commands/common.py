@@ -7,6 +7,7 @@ import inspect
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,6 +23,7 @@ ORDER = [
     *("optimize", "simulate", "whatif", "decide", "new", "check", "compare", "rerun"),
     *("validate", "calibrate", "probe", "catalog", "estimate"),
 ]  # as `--help` lists them
+MOST = 10**9  # of any whole number of an option
 CHECKOUT = Path(__file__).resolve().parents[2] / "scenarios"  # an installed package has its samples elsewhere
 
 
@@ -45,7 +47,7 @@ app = typer.Typer(
 ScenarioFile = Annotated[Path, typer.Argument(metavar="SCENARIO", help="Scenario file (YAML); - reads standard input.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else.")]
 OutFolder = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Write results into this folder.")]
-Seed = Annotated[int | None, typer.Option("--seed", min=0, help="Seed instead of the scenario's.")]
+Seed = Annotated[int | None, typer.Option("--seed", min=0, max=2**63 - 1, help="Seed instead of the scenario's.")]
 Settings = Annotated[list[str] | None, typer.Option("--set", metavar="KEY.PATH=VALUE", help="Override a scenario key; may be repeated.")]
 Jobs = Annotated[int, typer.Option("--jobs", min=1, max=256, help="Processes that simulate at the same time.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress on stderr; errors still go there.")]
@@ -70,7 +72,8 @@ class Voice:
         rest = (
             f" (about {spoken(left_s)} left)" if isinstance(message, Stage) and (left_s := message.left_s(now_s - self.work_s)) >= 5 else ""
         )
-        print(f"{when}{message}{rest}", file=sys.stderr, flush=True)
+        with suppress(OSError):  # nobody reads it, or its disk is full: progress is no answer
+            print(f"{when}{message}{rest}", file=sys.stderr, flush=True)
 
     def begin(self, quiet: bool, verbose: bool) -> None:
         """A command begins."""
@@ -149,7 +152,24 @@ def origin_of(path: Path) -> Origin:
     return WrittenText("stdin", decoded(sys.stdin.buffer.read(MAX_BYTES + 1), "stdin", "scenario"))
 
 
-def emit_json(value: dict[str, Any]) -> None:
+def deliver(text: Callable[[], str], write: Callable[[], object] | None) -> None:
+    """Results on disk first, told by `write`, then the answer on stdout: a terminal that refuses it costs no search.
+
+    Where the disk refuses, the answer is printed all the same, and then the error is told.
+    """
+    try:
+        if write is not None:
+            tell(str(write()))
+    finally:
+        print(text(), end="", flush=True)
+
+
+def json_text(value: dict[str, Any]) -> str:
+    """One JSON object, as --json prints it."""
     import json
 
-    print(json.dumps(value, indent=2, allow_nan=False))
+    return json.dumps(value, indent=2, allow_nan=False) + "\n"
+
+
+def emit_json(value: dict[str, Any]) -> None:
+    print(json_text(value), end="", flush=True)

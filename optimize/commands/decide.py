@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 import typer.core
 
-from optimize.commands.common import AsJson, Jobs, OutFolder, ScenarioFile, Seed, Settings, command, emit_json, origin_of, tell
+from optimize.commands.common import AsJson, Jobs, OutFolder, ScenarioFile, Seed, Settings, command, deliver, json_text, origin_of, tell
 
 
 @command("decide scenarios/decide_small.yaml")
@@ -31,10 +31,8 @@ def decide(
     if out is not None:
         check_folder(out)
     decision = weigh(loaded, jobs=jobs, tell=tell)
-    if as_json:
-        emit_json(decision_json(decision))
-    else:
-        print(render_decision(decision), end="")
-    if out is not None:
-        tell(f"results in {write_decision(decision, out)}")
+    deliver(
+        lambda: json_text(decision_json(decision)) if as_json else render_decision(decision),
+        None if out is None else lambda: f"results in {write_decision(decision, out)}",
+    )
     raise typer.Exit(exit_code(decision))

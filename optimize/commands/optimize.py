@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import typer
 import typer.core
 
-from optimize.commands.common import AsJson, Jobs, OutFolder, ScenarioFile, Seed, Settings, command, emit_json, origin_of, tell
+from optimize.commands.common import AsJson, Jobs, OutFolder, ScenarioFile, Seed, Settings, command, deliver, json_text, origin_of, tell
 
 Explain = Literal["brief", "full"]
 Solver = Literal["highs", "cbc"]
@@ -62,10 +62,11 @@ def optimize(
     found = list(replications(loaded, plan, seeds, lambda other: find_plan(other, jobs=jobs, tell=tell, only_plan=True, solver=solver)))
     if lp_file is not None:
         write_lp(plan.program, plan.solution, lp_file)
-    if as_json:
-        emit_json(plan_json(plan) | ({"replications": spread(found)} if seeds > 1 else {}))
-    else:
-        print(render(plan, show=sections) + (spread_words(found, loaded.budget.currency) if seeds > 1 else ""), end="")
-    if out is not None:
-        tell(f"results in {write_results(plan, out, explain)}")
+
+    def text() -> str:
+        if as_json:
+            return json_text(plan_json(plan) | ({"replications": spread(found)} if seeds > 1 else {}))
+        return render(plan, show=sections) + (spread_words(found, loaded.budget.currency) if seeds > 1 else "")
+
+    deliver(text, None if out is None else lambda: f"results in {write_results(plan, out, explain)}")
     raise typer.Exit(EXIT_CODES[plan.status])

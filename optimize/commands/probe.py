@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 import typer.core
 
-from optimize.commands.common import AsJson, OutFolder, Seed, command, emit_json, tell
+from optimize.commands.common import MOST, AsJson, OutFolder, Seed, command, emit_json, tell
 
 
 @command("probe --from-log scenarios/gateway_calls.csv --out my_relay")
@@ -21,10 +21,10 @@ def probe(
     mix: Annotated[str, typer.Option("--mix", help="Prompt/answer tokens, with weights: 500/100*3,4000/50*1.")] = "500/100",
     concurrency: Annotated[str, typer.Option("--concurrency", help="Closed loop: users at a time, one level after the other.")] = "1,2,4,8",
     rate: Annotated[str | None, typer.Option("--rate", help="Open arrivals instead: requests a second, one level after the other.")] = None,
-    requests: Annotated[int, typer.Option("--requests", min=1, help="Requests of each level.")] = 40,
+    requests: Annotated[int, typer.Option("--requests", min=1, max=MOST, help="Requests of each level.")] = 40,
     limits: Annotated[str, typer.Option("--limits", help="headers, measure (by overload), requests, tokens or off.")] = "headers",
-    max_requests: Annotated[int, typer.Option("--max-requests", help="Cap on calls, retries included.")] = 200,
-    max_tokens: Annotated[int, typer.Option("--max-tokens", help="Cap on tokens, in and out.")] = 500_000,
+    max_requests: Annotated[int, typer.Option("--max-requests", max=MOST, help="Cap on calls, retries included.")] = 200,
+    max_tokens: Annotated[int, typer.Option("--max-tokens", max=MOST, help="Cap on tokens, in and out.")] = 500_000,
     max_seconds: Annotated[float, typer.Option("--max-seconds", help="Cap on time.")] = 300.0,
     max_usd: Annotated[float | None, typer.Option("--max-usd", help="Cap on money; 1 where a price is known.")] = None,
     usd_input: Annotated[float | None, typer.Option("--usd-per-mtok-input", min=0, help="Price of a million input tokens.")] = None,
@@ -34,14 +34,16 @@ def probe(
     connect_s: Annotated[float, typer.Option("--connect-timeout", min=0.01, help="Seconds.")] = 10.0,
     read_s: Annotated[float, typer.Option("--read-timeout", min=0.01, help="Seconds without a piece of the answer.")] = 60.0,
     attempts: Annotated[int, typer.Option("--attempts", min=1, max=20, help="Most calls for one request.")] = 4,
-    shared_prefix: Annotated[int, typer.Option("--shared-prefix", min=0, help="Prompt tokens that all prompts have in common.")] = 0,
+    shared_prefix: Annotated[
+        int, typer.Option("--shared-prefix", min=0, max=MOST, help="Prompt tokens that all prompts have in common.")
+    ] = 0,
     ignore_eos: Annotated[bool, typer.Option("--ignore-eos", help="vLLM, SGLang: answers of full length.")] = False,
     from_log: Annotated[Path | None, typer.Option("--from-log", help="LiteLLM spend log or OpenRouter activity; nothing is sent.")] = None,
     as_model: Annotated[str | None, typer.Option("--as-model", help="Model of the catalogue that this is.")] = None,
     as_name: Annotated[str | None, typer.Option("--as-name", help="Name of the relay in the profile.")] = None,
     gpu: Annotated[str | None, typer.Option("--gpu", help="Own server: its GPU; writes points.csv for validate and calibrate.")] = None,
     weights: Annotated[str | None, typer.Option("--weights", help="Own server: bf16, fp8, int4 ...")] = None,
-    tensor_parallel: Annotated[int, typer.Option("--tp", min=1, help="Own server: GPUs of a replica.")] = 1,
+    tensor_parallel: Annotated[int, typer.Option("--tp", min=1, max=64, help="Own server: GPUs of a replica.")] = 1,
     engine: Annotated[str, typer.Option("--engine", help="Own server: vllm or sglang.")] = "vllm",
     engine_version: Annotated[str, typer.Option("--engine-version", help="Own server: e.g. 0.20.1.")] = "",
     as_json: AsJson = False,

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 import typer.core
 
-from optimize.commands.common import AsJson, OutFolder, ScenarioFile, Seed, Settings, command, emit_json, origin_of, tell
+from optimize.commands.common import MOST, AsJson, OutFolder, ScenarioFile, Seed, Settings, command, deliver, json_text, origin_of, tell
 from sim.engine.routers import ROUTERS
 
 
@@ -20,7 +20,8 @@ def simulate(
     hour: Annotated[str | None, typer.Option("--hour", help='Hour slice, e.g. "weekday 14"; default: the hour with most demand.')] = None,
     router: Annotated[str | None, typer.Option("--router", help=f"{', '.join(ROUTERS)}; default: the scenario's.")] = None,
     overflow: Annotated[
-        int | None, typer.Option("--overflow", min=1, help="Send to a relay when each replica has this many open requests.")
+        int | None,
+        typer.Option("--overflow", min=1, max=MOST, help="Send to a relay when each replica has this many open requests."),
     ] = None,
     stress: Annotated[
         bool, typer.Option("--stress", help="With --plan: more users, longer steps, relay out, spot lost, hosts down.")
@@ -48,14 +49,13 @@ def simulate(
         from optimize.simulate.stress import stress_saved
 
         found = stress_saved(loaded, plan, hour, harden, tell, fleet, router, overflow)
-        emit_json(stress_json(found)) if as_json else print(render_stress(found), end="")
-        if out is not None:
-            tell(f"results in {write_stress(found, out)}")
+        deliver(
+            lambda: json_text(stress_json(found)) if as_json else render_stress(found),
+            None if out is None else lambda: f"results in {write_stress(found, out)}",
+        )
         return
     run = simulate_fleet(loaded, fleet=fleet, plan=plan, hour=hour, router=router, overflow=overflow)
-    if as_json:
-        emit_json(simulation_json(run))
-    else:
-        print(render_simulation(run), end="")
-    if out is not None:
-        tell(f"request log in {write_log(run, out)}")
+    deliver(
+        lambda: json_text(simulation_json(run)) if as_json else render_simulation(run),
+        None if out is None else lambda: f"request log in {write_log(run, out)}",
+    )

@@ -7,7 +7,20 @@ from typing import Annotated
 import typer
 import typer.core
 
-from optimize.commands.common import AsJson, Jobs, OutFolder, ScenarioFile, Seed, Settings, command, emit_json, origin_of, tell
+from optimize.commands.common import (
+    MOST,
+    AsJson,
+    Jobs,
+    OutFolder,
+    ScenarioFile,
+    Seed,
+    Settings,
+    command,
+    deliver,
+    json_text,
+    origin_of,
+    tell,
+)
 
 
 @command("whatif scenarios/two_offers.yaml --vary traffic.rate_rps=5:80:log3")
@@ -16,7 +29,9 @@ def whatif(
     vary: Annotated[
         list[str] | None, typer.Option("--vary", metavar="KEY=VALUES", help="50k,100k or 1e5:3e6:log10 or +NAME,-NAME; may be repeated.")
     ] = None,
-    samples: Annotated[int | None, typer.Option("--samples", min=2, help="Latin hypercube of so many points instead of the grid.")] = None,
+    samples: Annotated[
+        int | None, typer.Option("--samples", min=2, max=MOST, help="Latin hypercube of so many points instead of the grid.")
+    ] = None,
     one_at_a_time: Annotated[bool, typer.Option("--one-at-a-time", help="Rank the inputs over their ranges (tornado).")] = False,
     uncertain: Annotated[bool, typer.Option("--uncertain", help="Risk: P10/P50/P90, and the cheapest plan that holds with 90 %.")] = False,
     levers: Annotated[bool, typer.Option("--levers", help="Rank what could be done by what it saves.")] = False,
@@ -39,10 +54,8 @@ def whatif(
 
     where, question = Where(jobs, cluster, out, tell), Question(origin_of(scenario), tuple(settings or ()), seed)
     answer = what_if(question, vary or (), where, samples, one_at_a_time, uncertain, levers)
-    if as_json:
-        emit_json(whatif_json(answer))
-    else:
-        print(render_whatif(answer), end="")
-    if out is not None:
-        tell(f"results in {write_whatif(answer, out, tell)}")
+    deliver(
+        lambda: json_text(whatif_json(answer)) if as_json else render_whatif(answer),
+        None if out is None else lambda: f"results in {write_whatif(answer, out, tell)}",
+    )
     raise typer.Exit(exit_code(answer))

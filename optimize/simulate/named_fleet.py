@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import csv
 import gzip
+import io
 import math
+import os
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -261,17 +264,26 @@ LOG_COLUMNS = (
 
 def write_log(run: SimulationRun, out: Path) -> Path:
     """Writes the request log as gzipped CSV (columns: LOG_COLUMNS) into folder `out`; appears under its name only when complete."""
-    out.mkdir(parents=True, exist_ok=True)
     path, log = out / "requests.csv.gz", run.result.log
-    partial = path.with_suffix(".part")
-    with gzip.GzipFile(partial, "wb", mtime=0) as raw:
-        import io
-
-        with io.TextIOWrapper(raw, encoding="utf-8", newline="") as text:
-            writer = csv.writer(text, lineterminator="\n")
-            writer.writerow([name for name, _, _ in LOG_COLUMNS])
-            writer.writerows(log_rows(run, log))
-    partial.replace(path)
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        handle, partial = tempfile.mkstemp(dir=out, suffix=".part")
+        try:
+            with (
+                os.fdopen(handle, "wb") as file,
+                gzip.GzipFile("requests.csv", "wb", mtime=0, fileobj=file) as raw,
+                io.TextIOWrapper(raw, encoding="utf-8", newline="") as text,
+            ):
+                writer = csv.writer(text, lineterminator="\n")
+                writer.writerow([name for name, _, _ in LOG_COLUMNS])
+                writer.writerows(log_rows(run, log))
+            os.chmod(partial, 0o644)
+            os.replace(partial, path)
+        except BaseException:
+            Path(partial).unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}; name another folder with --out") from None
     return path
 
 

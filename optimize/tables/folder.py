@@ -11,6 +11,7 @@ from pathlib import Path
 from optimize.money.charges import DIGITS
 from optimize.tables.columns import Table, Value
 from sim.errors import InputError
+from sim.plain_cells import plain_cell
 
 
 def check_folder(out: Path) -> None:
@@ -40,9 +41,11 @@ def table_csv(table: Table) -> str:
     return text.getvalue()
 
 
-def _shown(value: Value) -> Value:
-    """A value of a table as a file has it: what floats are sure of, 0.225 and not 0.22499999999999998."""
-    return "" if value is None else float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value
+def _shown(value: Value) -> object:
+    """A value of a table as a file has it: what floats are sure of, 0.225 and not 0.22499999999999998; text never as a formula."""
+    if isinstance(value, float):
+        return float(f"{value:.{DIGITS}g}")
+    return "" if value is None else plain_cell(value)
 
 
 def write_bytes(path: Path, content: bytes) -> None:

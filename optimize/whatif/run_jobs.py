@@ -81,7 +81,7 @@ def warm(todo: dict[str, Job], where: Where) -> None:
 def finished(todo: dict[str, Job], where: Where, client: Any) -> Iterator[tuple[str, Outcome]]:
     """Key and outcome of each point as it ends, in any order."""
     left = dict(todo)
-    for attempt in range(ROUNDS):
+    for attempt in range(ROUNDS if left else 0):  # all may have been kept by an earlier run
         before = len(left)
         try:
             for key, outcome in sent(left, where):

@@ -9,10 +9,11 @@ import asyncio
 import json
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from email.utils import parsedate_to_datetime
+from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 OVERLONG_PIECES = 8  # more pieces of text than tokens asked for, by this much: max_tokens is not honoured
 MOST_TOKENS = 10_000_000
 NOTE_LETTERS = 200
+ANSWER_BYTES, TOKEN_BYTES = 2**20, 4096  # of an answer: so many, and so many more for each token asked for
 _WATCH: ContextVar[_Watch] = ContextVar("watch")  # of the call that this task makes
 
 
@@ -61,7 +63,7 @@ class Caller:
 
     async def __call__(self, prompt: Prompt) -> Reply:
         """The reply to `prompt`; retries nothing. Only cancellation leaves as an exception."""
-        watch = _Watch()
+        watch = _Watch(ANSWER_BYTES + TOKEN_BYTES * max(prompt.output_tokens, 0))
         _WATCH.set(watch)
         try:
             async with asyncio.timeout(self.setup.patience.total_s):
@@ -117,7 +119,8 @@ def _client(setup: Setup, key: str) -> openai.AsyncOpenAI:
     nobody: Any = {"OpenAI-Organization": openai.omit, "OpenAI-Project": openai.omit}
     transport = openai.DefaultAsyncHttpxClient(
         timeout=timeout,
-        event_hooks={"request": [_start_clock]},
+        event_hooks={"request": [_start_clock], "response": [_meter]},
+        headers={"Accept-Encoding": "identity"},  # what is packed could unpack to anything
         follow_redirects=False,  # would be calls that no cap has seen
     )
     client = openai.AsyncOpenAI(
@@ -132,10 +135,44 @@ async def _start_clock(request: object) -> None:
     _WATCH.get().start()
 
 
+class TooMuch(Exception):
+    """The endpoint sends more than any answer to the request at hand needs."""
+
+
+async def _meter(response: Any) -> None:
+    """The body of `response` is counted as it comes: an endless one ends in TooMuch before it fills the memory."""
+    if response.headers.get("content-encoding", "identity").strip().lower() not in ("", "identity"):
+        raise TooMuch("the answer is packed, although nobody asked for that")
+    response.stream = _counted()(response.stream, _WATCH.get().most_bytes)
+
+
+@cache
+def _counted() -> Any:
+    """The class of counted bodies; made late, because the client's package is loaded only for a probe."""
+    import httpx2
+
+    class Counted(httpx2.AsyncByteStream):
+        def __init__(self, stream: Any, most_bytes: int) -> None:
+            self.stream, self.left = stream, most_bytes
+
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            async for piece in self.stream:
+                self.left -= len(piece)
+                if self.left < 0:
+                    raise TooMuch("more bytes than an answer of that length needs")
+                yield piece
+
+        async def aclose(self) -> None:
+            await self.stream.aclose()
+
+    return Counted
+
+
 class _Watch:
     """The clock of one call and what has come so far."""
 
-    def __init__(self) -> None:
+    def __init__(self, most_bytes: int = ANSWER_BYTES) -> None:
+        self.most_bytes = most_bytes
         self._start = time.perf_counter()
         self._times: list[float] = []
         self._seen: dict[str, Any] = {}
@@ -225,6 +262,8 @@ def _failed(error: Exception, watch: _Watch) -> Reply:
     """The reply that an exception of client or transport means."""
     import openai
 
+    if too_much := _too_much(error):
+        return watch.reply(attempts.MALFORMED, note=f"unreadable answer: {too_much}")
     if isinstance(error, openai.APIStatusError):
         status = error.status_code
         watch.headers(error.response.headers, status)
@@ -240,6 +279,13 @@ def _failed(error: Exception, watch: _Watch) -> Reply:
         return watch.reply(_told_in_stream(error), note=str(error))
     what = "no JSON" if isinstance(error, json.JSONDecodeError | UnicodeDecodeError) else type(error).__name__
     return watch.reply(attempts.MALFORMED, note=f"unreadable answer: {what}")
+
+
+def _too_much(error: BaseException | None) -> TooMuch | None:
+    """The TooMuch among `error` and what caused it."""
+    while error is not None and not isinstance(error, TooMuch):
+        error = error.__cause__ or error.__context__
+    return error
 
 
 def _told_in_stream(error: openai.APIError) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Callable
-from urllib.parse import urlsplit
+from dataclasses import replace
+from urllib.parse import SplitResult, urlsplit
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from sim.probe.call import Caller
 from sim.probe.caps import Ledger
 from sim.probe.find_limits import find_limits
 from sim.probe.prompts import prompts
+from sim.probe.secret import shown_url
 from sim.probe.send import Sender
 
 Tell = Callable[[str], None]
@@ -29,15 +31,25 @@ PROGRESS_S = 2.0
 def probe(setup: Setup, key: str, tell: Tell) -> Measured:
     """What was measured until the plan was done or something stopped it. Raises InputError for a setup that makes no sense."""
     check(setup)
-    _agree(setup, tell)
-    return asyncio.run(_probe(setup, key, tell))
+    shown = replace(setup, url=shown_url(setup.url, key))
+    _agree(shown, tell)
+    return replace(asyncio.run(_probe(setup, key, tell)), setup=shown)
+
+
+def address(url: str) -> SplitResult | None:
+    """The parts of an address; None where it is none, or where its port is no port."""
+    try:
+        parts = urlsplit(url)
+        return None if parts.port == 0 or not url.isprintable() or any(c.isspace() for c in url) else parts
+    except ValueError:
+        return None
 
 
 def check(setup: Setup) -> None:
     """Raise unless the setup can be sent, with every problem at once."""
     problems = []
-    parts = urlsplit(setup.url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
+    parts = address(setup.url)
+    if parts is None or parts.scheme not in ("http", "https") or not parts.hostname:
         problems.append(f'URL: "{_bare(setup.url)}" is no http(s) address; write https://host/v1')
     elif parts.username is not None or parts.password is not None or parts.query or parts.fragment:
         problems.append("URL: holds a user, password or query, which would end up in logs; give the key with --key-env or --key-file")

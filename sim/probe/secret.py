@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import os
+import re
 from pathlib import Path
+from urllib.parse import quote
 
 from sim.errors import InputError
 from sim.named_files import read_text
@@ -11,6 +14,7 @@ from sim.named_files import read_text
 MOST_BYTES = 10_000
 WINDOW = 8  # a piece of the key of this length or more is masked: endpoints echo shortened keys
 MASK = "[key]"
+LIKE_A_KEY = re.compile(r"(?=[^/]*[0-9])(?=[^/]*[A-Za-z])[A-Za-z0-9_\-]{20,}")
 NO_KEY = "none"  # the official client insists on a key; servers without one ignore it
 
 
@@ -37,16 +41,18 @@ def read_key(environment_name: str | None, file: Path | None) -> str:
 
 
 def redact(text: str, key: str) -> str:
-    """`text` in which every piece of `key` of 8 characters or more is masked.
+    """`text` in which every piece of `key` of 8 characters or more is masked, also where it is written otherwise: see `writings`.
 
     >>> redact("Incorrect key: sk-abcdefghijkl.", "sk-abcdefghijkl"), redact("bad sk-abcdef***", "sk-abcdefghijkl")
     ('Incorrect key: [key].', 'bad [key]***')
+    >>> redact("Basic c2stYWJjZGVmZ2hpamts", "sk-abcdefghijkl")
+    'Basic [key]'
     """
     if key == NO_KEY:
         return text
     if len(key) <= WINDOW:
         return text.replace(key, MASK)
-    windows = {key[at : at + WINDOW] for at in range(len(key) - WINDOW + 1)}
+    windows = {each[at : at + WINDOW] for each in writings(key) for at in range(len(each) - WINDOW + 1)}
     out, at = [], 0
     while at < len(text):
         if text[at : at + WINDOW] in windows:
@@ -59,3 +65,25 @@ def redact(text: str, key: str) -> str:
             out.append(text[at])
             at += 1
     return "".join(out)
+
+
+def writings(key: str) -> set[str]:
+    """How an endpoint may echo a key: as it is, in other letter case, backwards, percent-encoded, in hexadecimal, in base 64."""
+    raw = key.encode()
+    found = {key, key.lower(), key.upper(), key[::-1], quote(key, safe=""), raw.hex(), raw.hex().upper()}
+    for lead in range(3):  # base 64 takes three bytes at a time: the key may begin at any of them
+        for encode in (base64.b64encode, base64.urlsafe_b64encode):
+            text = encode(bytes(lead) + raw).decode().rstrip("=")
+            found.add(text[-(-lead * 8 // 6) : len(text) - 1] if lead else text)
+    return found
+
+
+def shown_url(url: str, key: str) -> str:
+    """The address without keys in its path: pieces of `key`, and parts that look like one: long, with letters and digits, no dot.
+
+    >>> shown_url("https://host/v1/abcdEFGH1234567890wxyz/chat", NO_KEY), shown_url("https://host/openai/v1", NO_KEY)
+    ('https://host/v1/[key]/chat', 'https://host/openai/v1')
+    """
+    head, slashes, rest = url.partition("://")
+    parts = [part if k == 0 or not LIKE_A_KEY.fullmatch(part) else MASK for k, part in enumerate(rest.split("/"))]
+    return redact(head + slashes + "/".join(parts), key)

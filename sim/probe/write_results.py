@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from sim.plain_cells import plain_cell
 from sim.probe.attempts import Attempt, Measured
 from sim.probe.profile import profile_text, write_text
 from sim.probe.summary import latencies
@@ -87,7 +88,7 @@ def _csv(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(header)
-    writer.writerows(rows)
+    writer.writerows([plain_cell(cell) for cell in row] for row in rows)
     return text.getvalue()
 
 

@@ -20,6 +20,7 @@ from sim.scenario.scenario import Slo
 from sim.streams import standard_normals
 
 Floats = npt.NDArray[np.float64]
+MOST_S = 172_800.0  # twice the longest patience that a scenario can state: what takes longer has timed out, and integer time holds it
 BLOCK = 4096  # random numbers drawn at once: one numpy call per request would cost more than the request
 
 
@@ -121,7 +122,7 @@ def latency_blocks(relay: Relay, rng: np.random.Generator) -> Iterator[npt.NDArr
     two = np.full(BLOCK, 2)
     while True:
         ttft_s, tpot_s, _ = unthrottled_latency(relay, two, rng)
-        yield np.stack([np.rint(seconds * PS).astype(np.int64) for seconds in (ttft_s, tpot_s)], axis=1)
+        yield np.stack([np.rint(np.minimum(seconds, MOST_S) * PS).astype(np.int64) for seconds in (ttft_s, tpot_s)], axis=1)
 
 
 def single_draws(blocks: Iterator[npt.NDArray[np.int64]]) -> Iterator[tuple[int, int]]:

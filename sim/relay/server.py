@@ -28,6 +28,7 @@ from sim.engine.deployment import PS
 from sim.engine.pool import Status, TargetStats
 from sim.relay.endpoint import RelayEndpoint
 from sim.relay.latency_draw import (
+    MOST_S,
     ceiling_s,
     first_draws,
     latency_blocks,
@@ -48,6 +49,7 @@ __all__ = ["BURST_S", "RateLimit", "RelayServer", "relay_miss", "unthrottled_lat
 
 Done = Callable[[int, int, int, int], None]
 Int64s = npt.NDArray[np.int64]
+MOST_PS = round(MOST_S * PS)
 LOAD_TABLE = 4096  # calls in flight up to which load factors are tabulated
 
 
@@ -142,12 +144,13 @@ class RelayServer:
         Once, instead of `submit`: the draws begin with a new block.
         """
         draws = first_draws(self._blocks, len(arrival_ps))
-        prompt_ps = np.maximum(inputs - self._free_tokens, 0) * self._token_ps
+        prompt_ps = np.minimum(np.maximum(inputs - self._free_tokens, 0), MOST_PS // max(self._token_ps, 1)) * self._token_ps
         first_ps, token_ps = arrival_ps + self.endpoint.network_ps + draws[:, 0] + prompt_ps, draws[:, 1]
-        finish_ps = first_ps + (outputs - 1) * token_ps
         deadline_ps = arrival_ps + self._deadline_ps
-        late = finish_ps > deadline_ps
-        partial = np.where(first_ps > deadline_ps, 0, 1 + (deadline_ps - first_ps) // np.maximum(token_ps, 1))
+        following = (deadline_ps - first_ps) // np.maximum(token_ps, 1)  # tokens after the first that come in time; below 0: not even that
+        late = np.where(token_ps > 0, outputs - 1 > following, first_ps > deadline_ps)
+        finish_ps = first_ps + np.where(late, 0, outputs - 1) * token_ps  # a product that no time could hold is late
+        partial = np.where(first_ps > deadline_ps, 0, 1 + following)
         streamed = np.where(late, partial, outputs)
         self._meter.bill(int(inputs[~late].sum()), int(streamed[~late].sum()), lost=False)
         self._meter.bill(int(inputs[late].sum()), int(streamed[late].sum()), lost=True)

@@ -13,7 +13,7 @@ from optimize.report.page.figures import Figure, figures
 from optimize.report.page.latency_panels import latency_summary
 from optimize.report.page.page_parts import bullets, contents, details, dim, picture, scrolling, section, table_html
 from optimize.report.page.stress_section import tried, untried
-from optimize.report.page.style import STYLE
+from optimize.report.page.style import HEAD, STYLE
 from optimize.report.terminal import render_grid
 from optimize.report.terminal.render_plan import cell
 from optimize.result import Plan
@@ -57,9 +57,7 @@ def html(plan: Plan, money: Money | None = None, manifest: Mapping[str, Any] | N
     ]
     title = f"{STATUS_WORDS[plan.status]}: {scenario.name}"
     return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width,initial-scale=1">'
-        f"<title>{escape(title)}</title><style>{STYLE}</style></head><body>\n" + "\n".join(filter(None, parts)) + "\n</body></html>\n"
+        f"{HEAD}<title>{escape(title)}</title><style>{STYLE}</style></head><body>\n" + "\n".join(filter(None, parts)) + "\n</body></html>\n"
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 
 from optimize.report.page.page_parts import bullets, details, dim, picture, section, table_html
-from optimize.report.page.style import STYLE
+from optimize.report.page.style import HEAD, STYLE
 from optimize.report.page.whatif_charts import whatif_figures
 from optimize.report.terminal.render_whatif import TITLES, bill_for
 from optimize.whatif.study import Answer
@@ -38,8 +38,7 @@ def whatif_html(answer: Answer) -> str:
         "</main>",
     ]
     return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">'
-        f"<title>{escape(title)}</title><style>{STYLE}</style></head><body>\n" + "\n".join(filter(None, parts)) + "\n</body></html>\n"
+        f"{HEAD}<title>{escape(title)}</title><style>{STYLE}</style></head><body>\n" + "\n".join(filter(None, parts)) + "\n</body></html>\n"
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from optimize.finance.own_or_rent import OwnOrRent
+from optimize.money.amounts import share_of
 from optimize.money.ownership import OwnedMonth
 from optimize.report.workbook.lines import CHARGES_SHEET, EXACT
 from optimize.report.workbook.pen import Pen, address, place
@@ -40,7 +41,7 @@ def _block(pen: Pen, sheet: Any, money: Money, row: OwnOrRent, r: int) -> int:
         return r + 2
     charge = next((k for k, c in enumerate(money.charges, start=1) if c.line == row.pool and c.item == "host-hour"), None)
     rent = f"={place(CHARGES_SHEET, charge, EXACT)}" if charge is not None else f"={row.rent_usd!r}/usd_per_unit"
-    share = row.rent_usd / sum(each.rent_usd for each in money.own)  # of staff that the scenario gives
+    share = share_of(row.rent_usd, sum(each.rent_usd for each in money.own))  # of staff that the scenario gives
     formulas, top = _formulas(pen, row, share), r + 1
     values = _values(money, row, month)
     sheet.write_string(top, 0, "hosts")

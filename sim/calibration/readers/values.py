@@ -25,7 +25,7 @@ def parse_json(path: Path, text: str) -> list[Any]:
         lines = [(k, line) for k, line in enumerate(text.splitlines(), 1) if line.strip()]
         if len(lines) < 2 or not all(line.lstrip().startswith("{") for _, line in lines):
             raise
-    return [named_files.parse_json(line, f"{path}:{number}", WHAT, finite=False) for number, line in lines]
+    return [named_files.parse_json(line, str(path), WHAT, finite=False, line=number) for number, line in lines]
 
 
 def at(data: Any, *keys: str) -> Any:

@@ -10,6 +10,7 @@ from sim.engine.deployment import EngineLimits
 from sim.scenario.read.document import Path, Problems, nearest, shown
 
 SHARE_TOLERANCE = 1e-6
+ROOTS = ("traffic", "request_classes", "candidates", "budget", "policy", "engine", "finance", "routing", "factor")  # of `ranges`
 
 
 def crosscheck(problems: Problems, data: dict[str, Any], catalog: Catalog) -> None:
@@ -37,6 +38,9 @@ def crosscheck(problems: Problems, data: dict[str, Any], catalog: Catalog) -> No
             )
     _engine(problems, data.get("engine"))
     _accounts(problems, data, catalog)
+    _vendors(problems, data, catalog)
+    _places(problems, data, catalog)
+    _ranges(problems, data)
     _held(problems, data, catalog)
 
 
@@ -54,6 +58,49 @@ def _accounts(problems: Problems, data: dict[str, Any], catalog: Catalog) -> Non
         if isinstance(name, str) and name not in known:
             path = ("policy", "relay_accounts", index, "relay")
             problems.add(path, f"{shown(name)} is no relay of this scenario; {nearest(name, known)}")
+
+
+def _vendors(problems: Problems, data: dict[str, Any], catalog: Catalog) -> None:
+    """Shares are of vendors that exist: a slip would leave the vendor that was meant unlimited."""
+    policy = data.get("policy")
+    shares = policy.get("max_vendor_share") if isinstance(policy, dict) else None
+    known = {"*", *(row.vendor for row in catalog.relays.values()), *_written(data, "relays", "vendor"), *_written(data, "relays", "name")}
+    for name in shares if isinstance(shares, dict) else ():
+        if name not in known:
+            path = ("policy", "max_vendor_share", str(name))
+            problems.add(path, f"{shown(name)} is no vendor of a relay; {nearest(str(name), known)}", of_key=True)
+
+
+def _places(problems: Problems, data: dict[str, Any], catalog: Catalog) -> None:
+    """Data stays in places that some offer or relay states; else everything would be dropped for a slip."""
+    known = {place for rows in (catalog.offers, catalog.relays) for row in rows.values() for place in row.residency}
+    for kind in ("offers", "relays"):
+        for place in _written(data, kind, "residency"):
+            known |= {each for each in place if isinstance(each, str)} if isinstance(place, list) else set()
+    policy = data.get("policy")
+    wanted: list[tuple[Path, Any]] = [(("policy",), policy)] if isinstance(policy, dict) else []
+    wanted += [(("request_classes", index), each) for index, each in _dicts(data.get("request_classes"))]
+    for path, holder in wanted:
+        places = holder.get("data_residency")
+        for k, place in enumerate(places if isinstance(places, list) else ()):
+            if isinstance(place, str) and place not in known:
+                problems.add((*path, "data_residency", k), f"{shown(place)} is stated by no offer or relay; {nearest(place, known)}")
+
+
+def _written(data: dict[str, Any], kind: str, key: str) -> list[Any]:
+    """Values of `key` in the entries of the scenario's own list of offers or relays."""
+    candidates = data.get("candidates")
+    entries = _dicts(candidates.get(kind)) if isinstance(candidates, dict) else []
+    return [value for _, each in entries if (value := each.get(key)) is not None and (key == "residency" or isinstance(value, str))]
+
+
+def _ranges(problems: Problems, data: dict[str, Any]) -> None:
+    """Ranges are of keys that scenarios have, or of factors."""
+    ranges = data.get("ranges")
+    for name in ranges if isinstance(ranges, dict) else ():
+        root = str(name).partition(".")[0]
+        if root not in ROOTS:
+            problems.add(("ranges", str(name)), f"{shown(name)} is no key of a scenario; {nearest(root, ROOTS)}", of_key=True)
 
 
 def _held(problems: Problems, data: dict[str, Any], catalog: Catalog) -> None:

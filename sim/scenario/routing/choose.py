@@ -142,7 +142,7 @@ def _floor(problems: Problems, path: Path, each: dict[str, Any], table: RoutingT
         problems.add((*path, "quality", "floor"), f"{shown(written)} is no tier of the routing table; {nearest(str(written), table.tiers)}")
         return None
     task = each.get("task")
-    if task in table.tasks:
+    if isinstance(task, str) and task in table.tasks:
         return table.tasks[task].least if downgrade else table.tasks[task].tier
     told = "has neither models, nor quality.floor, nor a task" if not task else f"{shown(task)} is no task of the routing table"
     problems.add(

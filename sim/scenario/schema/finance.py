@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
-from sim.scenario.schema.fields import Amount, GpuName, Keys, Share
+from sim.scenario.schema.fields import Amount, GpuName, Keys, Share, wrong
 
 
 def key(meaning: str, unit: str = "", example: Any = None, **more: Any) -> Any:
@@ -15,10 +16,17 @@ def key(meaning: str, unit: str = "", example: Any = None, **more: Any) -> Any:
     return Field(description=meaning, json_schema_extra=extra, **more)
 
 
+def _month(text: str) -> str:
+    if not re.fullmatch(r"20\d\d-(0[1-9]|1[0-2])", text):
+        wrong("is not a month from 2000-01 to 2099-12; write for example 2026-12")
+    return text
+
+
+Growth = Annotated[float, Field(gt=-1, le=1)]  # doubling every month is 4,096-fold in a year
 Drift = Annotated[float, Field(gt=-1, le=10)]
 Ratio = Annotated[float, Field(ge=1, le=10)]
 Months = Annotated[int, Field(ge=1, le=120)]
-Month = Annotated[str, Field(pattern=r"^\d{4}-(0[1-9]|1[0-2])$")]
+Month = Annotated[str, AfterValidator(_month)]
 
 
 class FinanceSpec(Keys):
@@ -27,8 +35,8 @@ class FinanceSpec(Keys):
 
     start: Month | None = key("first month; absent: that of the newest price", "YYYY-MM", "2026-12", default=None)
     horizon_months: Months = key("months that the report looks ahead", "months", default=24)
-    growth_per_month: Drift = key("growth of requests", "1/month", 0.03, default=0.0)
-    token_growth_per_month: Drift = key("growth of the tokens of a request", "1/month", default=0.0)
+    growth_per_month: Growth = key("growth of requests", "1/month", 0.03, default=0.0)
+    token_growth_per_month: Growth = key("growth of the tokens of a request", "1/month", default=0.0)
     gpu_price_drift_per_year: Drift = key("change of the price of GPU hours, either way", "1/year", -0.1, default=0.0)
     api_price_drift_per_year: Drift = key("change of token prices, either way", "1/year", -0.3, default=0.0)
     migration_usd: Amount = key("one-off cost of the change", "USD", default=0.0)

@@ -70,7 +70,7 @@ class UserTraffic(Keys):
     weekend_factor: Annotated[float, Field(ge=0, le=10)] = key("volume of a weekend day / weekday", "", default=1.0)
     peak_minute_factor: PeakFactor = key("busiest minute / mean of the busiest hour; relay limits see it", "", default=1.17)
     minute_noise_cv: Noise = key("coefficient of variation of the rate from minute to minute", "", default=0.07)
-    think_time_median_s: Positive = key("median wait between answer and next turn", "s", default=73.7)
+    think_time_median_s: Annotated[float, Field(gt=0, le=86_400)] = key("median wait between answer and next turn", "s", default=73.7)
     think_time_sigma: Annotated[float, Field(ge=0, le=5)] = key("sigma of log(think time)", "", default=1.4)
     utc_offset_h: Annotated[float, Field(ge=-12, le=14)] | None = key(
         "clock of the day shape, ahead of UTC (8: Beijing); absent: not known, off-peak prices are not counted on", "h", 8, default=None

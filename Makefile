@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: plan test test-relay setup lint docs bench slow clean
+.PHONY: plan test test-relay setup lint docs bench slow clean audit
 
 plan: setup
 	$(BIN)/python cli.py optimize scenarios/million_dau.yaml
@@ -31,6 +31,11 @@ docs: setup
 	$(BIN)/python -m sim.scenario.reference docs/reference/scenario.md
 	$(BIN)/python -m optimize.tables.catalogue_reference docs/reference/catalogue.md
 	$(BIN)/python -m optimize.report.terminal.render_reference > docs/reference/plan-tables.md
+
+# Installed versions against published advisories; needs the network, so it is no part of `make test`.
+audit: setup
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check "pip-audit>=2.7,<3"
+	$(BIN)/python -m pip_audit --requirement requirements.txt --no-deps --disable-pip
 
 bench: setup
 	$(BIN)/python benchmarks/speed.py

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -76,7 +77,7 @@ def plan_file(path: Path) -> Path:
     """The plan.json that a path means: itself, or the one in a results folder; InputError for a scenario, which has no plan yet."""
     if path.suffix in (".yaml", ".yml"):
         raise InputError(f"{path}: is a scenario; make its plan with `optimize {path} --out DIR`, then compare DIR")
-    return path / "plan.json" if path.is_dir() else path
+    return path / "plan.json" if os.path.isdir(path) else path
 
 
 def compare_plans(paths: list[Path]) -> Comparison:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib.metadata
 import json
+import os
 import platform
 import shlex
 from pathlib import Path
@@ -123,7 +124,7 @@ def copies(scenario: Scenario) -> dict[str, bytes]:
 
 def read_manifest(folder: Path) -> Json:
     """The manifest in a results folder; InputError when there is none that can be read."""
-    path = folder / NAME if folder.is_dir() else folder
+    path = folder / NAME if os.path.isdir(folder) else folder
     value = read_json(path, "a folder that `optimize --out DIR` wrote", COPIED_BYTES)
     if not isinstance(value, dict) or value.get("schema") != SCHEMA:
         raise InputError(f'{path}: schema: is not "{SCHEMA}"; name a folder that `optimize --out DIR` wrote')

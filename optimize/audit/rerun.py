@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -70,7 +71,7 @@ def recorded_scenario(folder: Path, said: Json) -> tuple[Scenario, list[str]]:
     path = Path(given["path"])
     if changed:
         path = folder / COPIES / path.name
-        if not path.is_file():
+        if not os.path.isfile(path):
             raise InputError(f"{given['path']}: has changed since and there is no copy {path}; restore the file to make the plan again")
     scenario = load_scenario(path, given["overrides"], given["seed"])
     if scenario.digest != given["digest"]:

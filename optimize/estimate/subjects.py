@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from functools import cache
 from pathlib import Path
 
@@ -65,7 +66,7 @@ def find_model(options: Options, name: str, catalog: Catalog) -> Model | None:
 
     None after a problem.
     """
-    if name not in catalog.models and (name.endswith(".json") or Path(name).is_dir()):
+    if name not in catalog.models and (name.endswith(".json") or os.path.isdir(Path(name))):
         try:
             return load_model_config(Path(name))
         except InputError as error:

@@ -26,9 +26,9 @@ def check_folder(out: Path) -> None:
 
 def check_file(path: Path, option: str) -> None:
     """InputError now, rather than after minutes of search, when the file that `option` names could not be written."""
-    if path.is_dir():
+    if os.path.isdir(path):
         raise InputError(f"{option}: {path} is a folder; name a file")
-    if not os.access(path if path.exists() else path.parent, os.W_OK):
+    if not os.access(path if os.path.exists(path) else path.parent, os.W_OK):
         raise InputError(f"{option}: {path}: cannot be written; name a file in a folder that exists and can be written")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from difflib import get_close_matches
 from pathlib import Path
@@ -81,7 +82,7 @@ def load_model_config(path: Path, id: str | None = None) -> Model:
     Reads these `model_type`s: FAMILIES. InputError with every problem for any other file.
     """
     path = Path(path)
-    file = path / "config.json" if path.is_dir() else path
+    file = path / "config.json" if os.path.isdir(path) else path
     raw = text_part(file, read_json(file))
     keys = _Keys(file, raw)
     kind = raw["model_type"]

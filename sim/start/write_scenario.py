@@ -11,11 +11,11 @@ from sim.errors import InputError
 
 def check_target(path: Path, force: bool) -> None:
     """Raises InputError where `path` exists, or its folder does not."""
-    if path.exists() and not force:
+    if os.path.exists(path) and not force:
         raise InputError(f"{path}: the file exists; write another name with --out, or replace it with --force")
-    if path.is_dir():
+    if os.path.isdir(path):
         raise InputError(f"{path}: is a folder; write a file name")
-    if not path.parent.is_dir():
+    if not os.path.isdir(path.parent):
         raise InputError(f"{path}: the folder {path.parent} does not exist; make it first")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ def config_files(data: Any, folder: Path) -> list[tuple[int, str, Path]]:
         name, config = (entry.get("name"), entry.get("config")) if isinstance(entry, dict) else (None, None)
         if isinstance(name, str) and isinstance(config, str) and config.strip() and config.isprintable():
             path = folder / config
-            found.append((index, name, path / "config.json" if path.is_dir() else path))
+            found.append((index, name, path / "config.json" if os.path.isdir(path) else path))
     return found
 
 

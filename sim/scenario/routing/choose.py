@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field, replace
 from pathlib import Path as FilePath
 from typing import Any
@@ -98,7 +99,7 @@ def _is_file(problems: Problems, key: str, name: Any, folder: FilePath) -> bool:
     """Whether the file that `routing.KEY` names is there; names that are no text are the schema's to refuse."""
     if not isinstance(name, str) or not name.strip() or not name.isprintable():
         return False
-    if (key == "table" and name == DEFAULT) or (folder / name).is_file():
+    if (key == "table" and name == DEFAULT) or os.path.isfile(folder / name):
         return True
     more = "; write `default` or its path relative to the scenario" if key == "table" else "; write its path relative to the scenario"
     problems.add(("routing", key), f"{shown(name)} is no file in {folder}{more}")

@@ -40,7 +40,8 @@ LITELLM = "".join(
 )  # fmt: skip
 RESULT = json.dumps({
     "completed": 3, "total_input_tokens": 30, "total_output_tokens": 12, "output_throughput": 5.0, "mean_ttft_ms": 30.0,
-    "mean_tpot_ms": 9.0, "request_rate": "inf", "max_concurrency": 2, "input_lens": [10, 10, 10], "output_lens": [4, 4, 4], "ttfts": [0.1, 0.1, 0.1],
+    "mean_tpot_ms": 9.0, "request_rate": "inf", "max_concurrency": 2, "input_lens": [10, 10, 10], "output_lens": [4, 4, 4],
+    "ttfts": [0.1, 0.1, 0.1],
     "itls": [[0.01, 0.01, 0.01]] * 3, "start_times": [0.0, 0.1, 0.2], "errors": ["", "", ""],
 })  # fmt: skip
 PLAN = json.dumps(

@@ -20,10 +20,13 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-TESTS = {  # rooms whose promises are kept by the tests of others too
-    "optimize/money": ("tests/optimize/money", "tests/optimize/market", "tests/optimize/report/test_report.py", "tests/optimize/finance"),
-    "optimize/program": ("tests/optimize/program", "tests/optimize/explain"),
-    "optimize/search": ("tests/optimize/search", "tests/optimize/test_melange_plan.py", "tests/optimize/market"),
+TESTS = {  # the quick tests of a room first, then those of others that keep its promises
+    "optimize/money": (
+        *("tests/optimize/money", "tests/optimize/report/test_one_table.py", "tests/optimize/market/test_price_terms.py"),
+        *("tests/optimize/market/test_contract_terms.py", "tests/optimize/market/test_relay_bills.py", "tests/test_doctests.py"),
+    ),
+    "optimize/program": ("tests/optimize/program",),
+    "optimize/search": ("tests/optimize/search",),
 }
 LONGEST_S = 300.0  # of one test run; a mutant that hangs is noticed
 

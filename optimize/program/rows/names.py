@@ -63,7 +63,7 @@ def readable(text: str) -> str:
     """Letters, digits, points and underscores; long texts keep their beginning and their end.
 
     >>> readable("verda.h100x2/llama-3.3-70b/fp8/tp2:chat+private")
-    'verda.h100x2_~2:'
+    'verda.h100x2_ll~chat_private'
     """
     plain = "".join([c if c in KEPT else "_" for c in text])
     return plain if len(plain) <= LONGEST else f"{plain[: LONGEST - 13]}~{plain[-12:]}"

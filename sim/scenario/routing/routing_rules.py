@@ -37,7 +37,7 @@ class QualityRow:
         """Lower end of the 95 % Wilson interval of the accepted share.
 
         >>> round(QualityRow("faq", "llama-3.1-8b", 0.95, 400, "team", "2026-11-01").least_accepted, 4)
-        0.9241
+        0.924
         """
 
         return wilson_ci(self.accepted_share, self.n)[0]

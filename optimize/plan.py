@@ -32,7 +32,7 @@ from optimize.market.pools import pool_states, slo_rows
 from optimize.market.relay_bills import price_notes
 from optimize.market.relay_terms import relay_drops, relay_terms
 from optimize.money import cost_lines
-from optimize.money.amounts import scaled_usd
+from optimize.money.amounts import scaled_usd, share_of
 from optimize.money.owned_price import owned_notes, with_owned_prices
 from optimize.money.units import to_usd
 from optimize.program.solve import solve
@@ -155,7 +155,16 @@ def no_dearer_than_simple(market: Market, settled: Settled, evidence: list[HourE
     cost = settled.solution.cost_usd
     below = scaled_usd(cost, 1 - WORTH) if held else market.budget_usd
     found = simplest(market, Restriction(), below, LIGHT if held and settled.solution.gap <= LARGE_GAP else EFFORT)
-    return (settled, evidence) if found is None else adopted(market, found)
+    return (settled, evidence) if found is None else adopted_with_bound(market, found)
+
+
+def adopted_with_bound(market: Market, proof: Proof) -> Proof:
+    """What comes of a simple fleet that holds; where the program knows no bound on its cost, with that of the fluid."""
+    settled, evidence = adopted(market, proof)
+    cost = settled.solution.cost_usd
+    bound = max(settled.solution.model_bound_usd, min(fluid_bound(market), cost))
+    gap = 1.0 - share_of(bound, cost) if cost > 0 else 0.0
+    return replace(settled, solution=replace(settled.solution, model_bound_usd=bound, gap=gap)), evidence
 
 
 def without_plan(market: Market, settled: Settled) -> tuple[Settled, list[HourEvidence], str, list[str]]:
@@ -163,7 +172,7 @@ def without_plan(market: Market, settled: Settled) -> tuple[Settled, list[HourEv
     free = settle(market, Restriction("without a budget", budget_usd=math.inf))
     simple = simplest(market, Restriction(budget_usd=math.inf), math.inf if free.unserved else free.solution.cost_usd)
     if simple is not None and simple[0].solution.cost_usd <= market.budget_usd:
-        best, evidence = adopted(market, simple)
+        best, evidence = adopted_with_bound(market, simple)
         return best, evidence, proven_status(best, evidence), []
     if free.unserved and simple is None:
         return settled, [], "infeasible", [f"at any budget: {unserved_note(market, free)}"]

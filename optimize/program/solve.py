@@ -16,6 +16,7 @@ from optimize.program.routes import PoolRoute, penalty_usd
 from optimize.program.rows.accounts import narrowed, widened
 from optimize.program.substitutes import usable, worth_trying
 from optimize.records import ProgramInput, ProgramSolution
+from sim.exact import dot
 
 TINY = 24  # integers up to which the optimum itself costs no more than an answer inside the gap
 EXACT = 1e-7
@@ -81,7 +82,8 @@ def proved(
         return staged
     limited = replace(effort, node_limit=min(effort.node_limit, MEDIUM_NODES))
     whole = record(at_once(problem, routes, penalty, limited, budget if math.isfinite(budget) else None))
-    less = float((whole.unserved @ problem.demand.weight_h).sum()) <= float((staged.unserved @ problem.demand.weight_h).sum()) + 1e-9
+    left, before = (float(dot(each.unserved, problem.demand.weight_h).sum()) for each in (whole, staged))
+    less = left <= before + 1e-9
     return whole if less and whole.gap < staged.gap else staged
 
 

@@ -28,7 +28,7 @@ SOURCE = Source("drawn for a benchmark", "2026-11-30")
 class Size:
     """One market. `budget` is relative to the cost without one (inf: none); goals are largest gap and CPU seconds.
 
-    `levers`: starts of hosts are paid, every relay has three spend tiers. `extras`: besides, one relay sells provisioned units, a
+    `levers`: starts of hosts are paid (`boots` alone), every relay has three spend tiers. `extras`: besides, one relay sells provisioned units, a
     quarter of the elastic offers is spot, no vendor may serve more than 40 %.
     """
 
@@ -45,6 +45,8 @@ class Size:
     goal_cpu_s: float = 20.0
     levers: bool = False
     extras: bool = False
+    boots: bool = False  # starts of hosts are paid, without tiers
+    relay_share: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,10 @@ class Result:
 SIZES = (
     Size("million_like", 8, 2, 4, 48, 8, monthly=0.0, goal_cpu_s=8.0),
     Size("million_like_monthly", 8, 2, 4, 48, 8, goal_cpu_s=8.0),
+    Size("four_by_ten", 10, 1, 4, 48, 4, goal_gap=0.005, goal_cpu_s=10.0),
+    Size("four_by_ten_tight", 10, 1, 4, 48, 4, budget=0.9, goal_gap=0.01, boots=True, relay_share=0.3),
+    Size("thirty_by_forty", 40, 1, 30, 48, 8, goal_gap=0.005, goal_cpu_s=60.0),
+    Size("two_hundred_relays", 8, 1, 8, 48, 200, goal_gap=0.005),
     Size("day_10_classes", 8, 4, 10, 24, 5, n_plus_one=True),
     Size("day_10_classes_budget", 8, 4, 10, 24, 5, n_plus_one=True, budget=0.95),
     Size("day_levers", 8, 4, 10, 24, 5, n_plus_one=True, budget=1.02, levers=True),
@@ -104,22 +110,28 @@ def market(size: Size, seed: int = 1) -> ProgramInput:
             load = heavy * rng.uniform(0.10, 0.25) / price**0.9 * rng.uniform(0.8, 1.25, size.classes)
             pools += pools_of(offer, load, slos, rng)
     relays = relays_of(size, heavy, slos, rng)
-    given = ProgramInput(demand, slos, tuple(pools), relays, float("inf"), 1.0, size.n_plus_one, tuple(map(str, heavy)))
-    given = with_levers(given) if size.levers else given
+    given = ProgramInput(demand, slos, tuple(pools), relays, float("inf"), size.relay_share, size.n_plus_one, tuple(map(str, heavy)))
+    given = with_boots(given) if size.levers or size.boots else given
+    given = with_tiers(given) if size.levers else given
     return with_extras(given) if size.extras else given
 
 
-def with_levers(given: ProgramInput) -> ProgramInput:
-    """The market with spend tiers, and starts that take 5 to 9 minutes."""
+def with_boots(given: ProgramInput) -> ProgramInput:
+    """The market with starts that take 5 to 9 minutes."""
     slices = len(given.demand.slices)
     pools = []
     for p, terms in enumerate(given.pools):
         sold = replace(terms.option.offer, boot_s=300.0 + 60 * (p % 5))
         pools.append(replace(terms, option=replace(terms.option, offer=sold)))
+    boot = BootTerms(tuple((t - 1) % slices for t in range(slices)), given.demand.weight_h)
+    return replace(given, pools=tuple(pools), boot=boot)
+
+
+def with_tiers(given: ProgramInput) -> ProgramInput:
+    """The market with three spend tiers at every relay."""
     tiers = (SpendTier(0.0, 1.0, rpm=1000.0), SpendTier(1000.0, 0.95, rpm=3000.0), SpendTier(4000.0, 0.85, rpm=10_000.0))
     relays = tuple(replace(terms, tiers=tiers) for terms in given.relays)
-    boot = BootTerms(tuple((t - 1) % slices for t in range(slices)), given.demand.weight_h)
-    return replace(given, pools=tuple(pools), relays=relays, boot=boot)
+    return replace(given, relays=relays)
 
 
 def with_extras(given: ProgramInput) -> ProgramInput:

@@ -28,7 +28,8 @@ SOURCE = Source("drawn for a benchmark", "2026-11-30")
 class Size:
     """One market. `budget` is relative to the cost without one (inf: none); goals are largest gap and CPU seconds.
 
-    `levers`: starts of hosts are paid (`boots` alone), every relay has three spend tiers. `extras`: besides, one relay sells provisioned units, a
+    `levers`: starts of hosts are paid (`boots` alone), every relay has three spend tiers.
+    `extras`: besides, one relay sells provisioned units, a
     quarter of the elastic offers is spot, no vendor may serve more than 40 %.
     """
 

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from optimize.finance.announced_prices import leaves
+from optimize.money.all_in import all_in
 from optimize.money.price_evidence import state_of
 from optimize.tables.finance_tables import Money, requests_by_line
 from sim.catalog.facts import Offer, Relay
@@ -80,6 +81,16 @@ def finance_json(money: Money) -> Json:
                 "verdict": row.sentence,
             }
             for row in money.own
+        ],
+        "all_in": [
+            {
+                "name": row.name,
+                "bare": u(row.bare_usd),
+                "parts": [{"name": name, "per_month": u(usd)} for name, usd in row.parts],
+                "open": list(row.open),
+                "per_month": u(row.usd),
+            }
+            for row in all_in(money.plan)
         ],
         "owned_fleet": {
             "rent": u(money.owned_fleet.rent_usd),

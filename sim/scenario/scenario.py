@@ -209,6 +209,11 @@ class Finance:
     free_credits_usd: float = 0.0
     free_credits_months: int | None = None
     egress_provider: str | None = None
+    operations_usd_per_pool_month: float = 0.0
+    support_usd_per_month: float = 0.0
+    other_usd_per_month: float = 0.0
+    contingency_share: float = 0.0
+    tax_share: float = 0.0
     values: dict[str, float] = field(default_factory=dict)
     gpu_purchase_usd: dict[str, float] = field(default_factory=dict)
 

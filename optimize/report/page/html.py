@@ -7,6 +7,7 @@ from dataclasses import replace
 from html import escape
 from typing import Any
 
+from optimize.money.all_in import all_in_words
 from optimize.report.page import charts
 from optimize.report.page.decision import decision, reproduce
 from optimize.report.page.figures import Figure, figures
@@ -115,7 +116,8 @@ def _prices(book: Table, bill: Bill) -> tuple[str, str]:
 
 def _own(money: Money, by_name: Mapping[str, Table]) -> tuple[str, ...]:
     """Verdicts in words, and the figures behind them."""
-    verdicts = [*money.owned_fleet.sentences(), *(f"{row.pool}: {row.sentence}" for row in money.own)]
+    told = [words] if (words := all_in_words(money.plan)) else []
+    verdicts = [*told, *money.owned_fleet.sentences(), *(f"{row.pool}: {row.sentence}" for row in money.own)]
     table = table_html(_without(by_name["own_or_rent"], "verdict"), money.bill)
     return (bullets(verdicts), table, dim(VIEWS)) if money.own else ()
 

@@ -50,7 +50,12 @@ class FinanceSpec(Keys):
     maintenance_share: Share | None = key(
         "support and spare parts a year, of the purchase price; absent: open", "0..1/year", 0.05, default=None
     )
-    staff_usd_per_month: Amount | None = key("people who run own hosts; absent: open", "USD/month", default=None)
+    staff_usd_per_month: Amount | None = key("people who run own and rented GPUs; all-in; absent: open", "USD/month", default=None)
+    operations_usd_per_pool_month: Amount = key("monitoring, on-call and upkeep of each pool; all-in", "USD/month", default=0.0)
+    support_usd_per_month: Amount = key("support plan of a fleet with GPUs; all-in", "USD/month", default=0.0)
+    other_usd_per_month: Amount = key("around the model: vector database, speech, gateway; all-in", "USD/month", default=0.0)
+    contingency_share: Share = key("reserve on bill and operations; all-in", "0..1", default=0.0)
+    tax_share: Share = key("tax on all of it; all-in", "0..1", 0.19, default=0.0)
     lead_time_months: Amount | None = key("order to first request of own hosts, rent goes on; absent: open", "months", default=None)
     overlap_months: Amount | None = key("months in which own and rented hosts both run; absent: open", "months", default=None)
     egress_bytes_per_output_token: Amount | None = key("bytes sent for each output token; absent: open", "bytes", default=None)

@@ -87,14 +87,11 @@ def all_in_words(plan: Plan) -> str:
     rival = min(others, key=lambda row: (row.usd, row.name), default=None)
     if ours.open:
         if rival is None:
-            return "Staff for own and rented GPUs is not in the bill; it is open, not zero (finance.staff_usd_per_month)."
+            return "Staff for GPUs is not in the bill: open, not zero (finance.staff_usd_per_month)."
         room = rival.usd - ours.usd
         if room <= 0:
             return ""
-        return (
-            f"Staff for own and rented GPUs is not in the bill; it is open, not zero. Relays alone cost ${room:,.0f} a month more: the "
-            "plan pays while people cost less than that (finance.staff_usd_per_month)."
-        )
+        return f"Staff for GPUs is open, not zero; relays alone cost ${room:,.0f} a month more (finance.staff_usd_per_month)."
     if not ours.parts:
         return ""
     told = ", ".join(f"{name} ${usd:,.0f}" for name, usd in ours.parts)

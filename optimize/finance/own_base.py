@@ -79,11 +79,8 @@ class OwnedFleet:
             words.append(f"{base.offer}: {edge}; of {base.most} hosts at the peak, own {base.owned}{runs}")
         owned = sum(base.owned for base in self.bases)
         if owned:
-            left = (
-                f"; what is saved must pay {' and '.join(filter(None, (', '.join(self.open[:-1]), self.open[-1])))}, which are open and not zero"
-                if self.open
-                else ""
-            )
+            parts = " and ".join(filter(None, (", ".join(self.open[:-1]), *self.open[-1:])))
+            left = f"; what is saved must pay {parts}, which are open and not zero" if parts else ""
             cost = f"${self.best_usd:,.0f} a month against ${self.rent_usd:,.0f} for rent alone"
             words.append(f"whole fleet: own {owned} {'host' if owned == 1 else 'hosts'}, rent the peak: {cost}{left}")
         elif self.bases:

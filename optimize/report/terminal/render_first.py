@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.text import Text
 
 from optimize.finance.unit_costs import unit_costs
-from optimize.money.all_in import all_in_words
+from optimize.money.all_in import all_in, all_in_words
 from optimize.records import SloVerdict
 from optimize.report.terminal import render_grid
 from optimize.report.terminal.console import show, table
@@ -57,9 +57,11 @@ def _cost(console: Console, plan: Plan, bill: Bill) -> None:
     console.print(listing)
     costs = {row.name: row.usd for row in unit_costs(plan, plan.solution.cost_usd)}
     each, tokens = (cents_of(plan, costs.get(name) or 0.0) for name in ("per request", "per million tokens"))
-    if words := all_in_words(plan):
+    per_unit = f"{bill.unit_money(1000 * each)} per 1,000 requests, {bill.unit_money(tokens)} per million tokens"
+    staff = "; staff for GPUs is open, not zero" if all_in(plan)[0].open else ""
+    show(console, Text(per_unit + staff, style="dim"))
+    if not staff and (words := all_in_words(plan)):
         console.print(Text(words))
-    show(console, Text(f"{bill.unit_money(1000 * each)} per 1,000 requests, {bill.unit_money(tokens)} per million tokens", style="dim"))
 
 
 def _fleet(console: Console, plan: Plan) -> None:

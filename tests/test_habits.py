@@ -135,7 +135,7 @@ def test_signs_that_a_stream_lacks_end_no_command() -> None:
     stream = io.TextIOWrapper(raw, encoding="ascii")
     cli.write_anything(stream)
     print("▪ ä", file=stream, flush=True)
-    assert raw.getvalue() == b"? ?\n"
+    assert raw.getvalue() == b"# ?\n"
 
 
 @pytest.mark.parametrize("file", SCENARIOS, ids=lambda file: file.stem)

@@ -9,7 +9,7 @@ import numpy as np
 
 from sim.catalog.facts import Catalog
 from sim.errors import InputError
-from sim.scenario.read.document import shown
+from sim.scenario.read.document import nearest, shown
 from sim.start import parts
 from sim.start.answers import Answers
 from sim.start.draft import ClassDraft, Draft, Gap, Value
@@ -74,13 +74,16 @@ def log_models(answers: Answers, log: ReadLog, catalog: Catalog) -> tuple[tuple[
     """Models that may answer, and who says so: the user, the log's own most used one, or an assumption."""
     if answers.models:
         return answers.models, parts.YOU
-    for written, rows in log.models:
+    for written, rows in log.models[:1]:
         found = known_model(written, catalog)
         if found is not None:
-            return (found,), f"the log: {written} in {rows / log.kept:.0%} of its rows"
-    lacking = ", ".join(name for name, _ in log.models[:3])
-    why = f"the log's models ({lacking}) are not in the catalogue" if lacking else "the log names no model"
-    return (DEFAULT_MODEL,), why
+            rest = [name for name, _ in log.models[1:] if known_model(name, catalog) != found]
+            others = f"; also {', '.join(rest[:3])}, taken as the same class" if rest else ""
+            return (found,), f"the log: {written} in {rows / log.kept:.0%} of its rows{others}"
+        models = {*catalog.models, *(relay.model for relay in catalog.relays.values())}
+        what = f"its model {shown(written)} ({rows / log.kept:.0%} of the rows) is none of the catalogue"
+        raise InputError(f"{log.path}: {what}; {nearest(written, models)}; say which may answer with --model")
+    return (DEFAULT_MODEL,), "the log names no model"
 
 
 def _groups(log: ReadLog) -> list[tuple[str, np.typing.NDArray[np.bool_]]]:

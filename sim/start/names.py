@@ -8,27 +8,48 @@ from sim.catalog.facts import Catalog
 from sim.errors import InputError
 from sim.scenario.read.document import nearest, shown
 
-TAILS = re.compile(r"(-20\d\d-?\d\d-?\d\d|@\d{8}|-instruct|-chat|-it|-turbo|-latest|:free|:nitro|-hf|-fp8)$")
+VENDORS = r"(?:(?:us|eu|apac|jp|global)\.)?(?:meta|mistralai|mistral|qwen|openai|anthropic|google|deepseek|amazon|cohere|xai)\."
+HEADS = re.compile(rf"^(?:{VENDORS}|meta-(?=llama)|mistralai-|openai-|anthropic-|google-|qwen-(?=qwen))")
+DATE = r"20\d\d-?\d\d-?\d\d|(?:0[1-9]|1[0-2])-[0-3]\d|2[3-9](?:0[1-9]|1[0-2])|(?:0[1-9]|1[0-2])[0-3]\d"
+WORDS = (
+    "instruct|chat|it|turbo|latest|hf|maas|fp8|bf16|fp16|dynamic|awq|gptq|int4|int8|4bit|w4a16|w8a8|gguf|bnb|nvfp4|mxfp4|versatile|instant"
+)
+TAILS = re.compile(rf"(?:[-@](?:{DATE})|-(?:{WORDS})|-00\d|-v\d+:\d|-\d:\d|-v0\.\d|:(?:free|nitro|floor|online|exacto))$")
 
 
 def known_model(name: str, catalog: Catalog) -> str | None:
     """The model of the catalogue, or of one of its relays, that `name` means; None where none does.
 
-    Providers before the name, dates and words such as `instruct` after it do not matter.
+    Family, version and size must be the same, whatever stands between them. Providers and regions before the name, dates, versions of a
+    release, weight formats and words such as `instruct` after it do not matter; any other word makes it another model.
     """
-    known = {each.lower(): each for each in (*catalog.models, *(relay.model for relay in catalog.relays.values()))}
-    short = name.strip().lower().rsplit("/", 1)[-1]
+    known = {signature(each): each for each in (*(relay.model for relay in catalog.relays.values()), *catalog.models)}
+    short = name.strip().lower().replace("_", "-").rsplit("/", 1)[-1]
     while short:
-        if short in known:
-            return known[short]
-        dashed = re.sub(r"^(meta|mistralai|qwen|openai|anthropic|google)[-.]", "", short)
-        if dashed in known:
-            return known[dashed]
+        for form in (short, HEADS.sub("", short)):
+            if signature(form) in known:
+                return known[signature(form)]
         shorter = TAILS.sub("", short)
         if shorter == short:
-            return known.get(short.replace("meta-", ""))
+            return None
         short = shorter
     return None
+
+
+def signature(name: str) -> tuple[str, ...]:
+    """Words and numbers of a model's name; those of a Claude in one order, because it is written both ways.
+
+    >>> signature("llama-3.1-8b") == signature("llama3-1-8b") == signature("llama-v3p1-8b") == signature("llama3.1:8b")
+    True
+    >>> signature("gpt-4.1") == signature("gpt-41")
+    False
+    """
+    plain = re.sub(r"(?<=\d)p(?=\d)", ".", name.lower()).replace("llama-v", "llama-")
+    parts = tuple(re.findall(r"[a-z]+|\d+", plain))
+    if parts[:1] == ("claude",):
+        numbers = tuple(part for part in parts if part.isdigit())
+        return (*sorted(part for part in parts if not part.isdigit()), *numbers)
+    return parts
 
 
 def named_model(name: str, catalog: Catalog) -> str:

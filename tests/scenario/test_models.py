@@ -51,7 +51,7 @@ def test_what_is_wrong_with_a_config_json_is_told_where_the_scenario_names_it(tm
     assert "m/config.json: hidden_size: 'wide' is not a whole number" in found[0]
     (tmp_path / "m/config.json").unlink()
     (only,) = problems(write(tmp_path, OWN))
-    assert "m/config.json: no such file" in only
+    assert "m/config.json: there is no such file" in only
 
 
 def test_a_name_that_is_taken_is_refused(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from sim.calibration.crossvalidate import Fit, absolute_errors, by_gpu, data_she
 from sim.calibration.fit_parameters import coefficients_for
 from sim.calibration.points import LOADS, METRICS, Point, load_points
 from sim.calibration.replay_points import Run, run_of
-from sim.calibration.rows_file import write_rows
+from sim.calibration.rows_file import catalogue_text, write_whole
 from sim.catalog.facts import CalibrationRow, Catalog, Source
 from sim.catalog.loader import load_catalog
 from sim.engine.deployment import CURRENT_RELEASE, Deployment
@@ -165,7 +165,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         title = f"fit to {len(points)} published serving measurements of {len({p.source for p in points})} sources"
         note = "sources are listed in docs/explanation/fidelity.md"
         rows = list(rows_of(found, points, runs, unseen, strange, catalog, Source(title, chosen.date, note)))
-        write_rows(rows, chosen.out, HEADER)
+        write_whole(catalogue_text(rows, HEADER), chosen.out)
     return 0
 
 

@@ -7,6 +7,7 @@ name: `gpus.yaml` -> `gpus: [...]`. `fx.yaml` maps a currency to dollars. `calib
 from __future__ import annotations
 
 import hashlib
+import json
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -109,8 +110,23 @@ def _catalog(rows: dict[str, dict[str, Any]], fx: dict[str, float], digest: str)
     )
 
 
+def _json(text: str) -> Raw | None:
+    """The mapping of a file that is JSON below its comments, which loads in a tenth of the time; None of any other file."""
+    body = "\n".join(line for line in text.split("\n") if not line.startswith("#"))
+    if not body.startswith("{"):
+        return None
+    try:
+        raw = json.loads(body)
+    except ValueError:
+        return None
+    return raw if isinstance(raw, dict) else None
+
+
 def _parse(file: Path, text: str, problems: _Problems) -> Raw:
     """The mapping that the file holds, or an empty one after a problem."""
+    written_by_machine = _json(text) if file.stem == "calibration" else None
+    if written_by_machine is not None:
+        return written_by_machine
     try:
         raw = load_plain(text, str(file), MOST_VALUES)
     except InputError as error:

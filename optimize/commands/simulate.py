@@ -11,11 +11,17 @@ import typer.core
 from optimize.commands.common import MOST, AsJson, OutFolder, ScenarioFile, Seed, Settings, command, deliver, json_text, origin_of, tell
 from sim.engine.routers import ROUTERS
 
+FLEET = (
+    '"OFFER/MODEL/WEIGHTS[/tpN]=REPLICAS, relay:NAME, ...", each with options in brackets, such as '
+    '"...=4[classes=chat:0.8+faq max_num_seqs=512 max_num_batched_tokens=4096 kv=fp8 overflow=112:relay:NAME]"; '
+    "overflow goes to a relay or to entry #K."
+)
+
 
 @command('simulate scenarios/two_offers.yaml --fleet "aws.g6e.xlarge/llama-3.1-8b/fp8=2"')
 def simulate(
     scenario: ScenarioFile,
-    fleet: Annotated[str | None, typer.Option("--fleet", help='"OFFER/MODEL/WEIGHTS[/tpN]=REPLICAS, relay:NAME, ...".')] = None,
+    fleet: Annotated[str | None, typer.Option("--fleet", help=FLEET)] = None,
     plan: Annotated[Path | None, typer.Option("--plan", help="A plan.json of this scenario instead of --fleet.")] = None,
     hour: Annotated[str | None, typer.Option("--hour", help='Hour slice, e.g. "weekday 14"; default: the hour with most demand.')] = None,
     router: Annotated[str | None, typer.Option("--router", help=f"{', '.join(ROUTERS)}; default: the scenario's.")] = None,

@@ -8,7 +8,7 @@ import io
 import math
 import os
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +22,13 @@ from optimize.market.permits import model_reason, policy_reason, relay_policy_re
 from optimize.market.relay_terms import may_serve
 from optimize.market.token_factors import class_factors, fleet_factors
 from optimize.money.owned_price import with_owned_prices
+from optimize.records import Floats
 from optimize.search.simulated_hour import HOUR_S, WARMUP_S
+from optimize.simulate.entry_options import EntryOptions, parse_options, split_entries, split_options
 from optimize.simulate.saved_plan import fleet_from_plan
 from sim.catalog.check import nearest
-from sim.engine.deployment import PS, Deployment
+from sim.catalog.facts import Relay
+from sim.engine.deployment import PS, Deployment, StepCost
 from sim.engine.memory import kv_blocks
 from sim.engine.pool import Pool, Status
 from sim.engine.routers import ROUTERS
@@ -36,7 +39,7 @@ from sim.fleet.simulate import simulate
 from sim.relay.endpoint import RelayEndpoint
 from sim.request_log import RequestLog
 from sim.requests import Demand, Requests
-from sim.scenario.scenario import Scenario
+from sim.scenario.scenario import RequestClass, Scenario
 from sim.traffic import demand as demand_of
 from sim.traffic import hour as hour_traffic
 
@@ -57,38 +60,51 @@ class SimulationRun:
 
 @dataclass(frozen=True)
 class NamedPool:
-    """`replicas` replicas of a deployment on an offer, as written in --fleet."""
+    """`replicas` replicas of a deployment on an offer, as written in --fleet as entry `entry` (1 is the first)."""
 
     name: str
     deployment: Deployment
     replicas: int
+    options: EntryOptions = field(default_factory=EntryOptions)
+    entry: int = 1
 
 
-def parse_fleet(text: str, scenario: Scenario) -> tuple[list[NamedPool], list[str]]:
-    """Pools and relay names of "OFFER/MODEL/WEIGHTS[/tpN]=REPLICAS, relay:NAME, ..."; every problem at once in one InputError.
+@dataclass(frozen=True)
+class NamedRelay:
+    """A relay of --fleet. It gets the shares of classes that are written, else classes that no pool serves, and what overflows."""
 
-    OFFER may be an offer of the catalogue or the scenario, or a GPU id.
+    name: str
+    classes: dict[int, float | None] | None = None
+    entry: int = 1
+
+
+def parse_fleet(text: str, scenario: Scenario) -> tuple[list[NamedPool], list[NamedRelay]]:
+    """Pools and relays of "OFFER/MODEL/WEIGHTS[/tpN]=REPLICAS, relay:NAME, ..."; every problem at once in one InputError.
+
+    OFFER may be an offer of the catalogue or the scenario, or a GPU id. Options may follow an entry in brackets: see `entry_options`.
     """
     problems: list[str] = []
     pools: list[NamedPool] = []
-    relays: list[str] = []
-    for k, part in enumerate(entry.strip() for entry in text.split(",")):
-        where = f"--fleet: entry {k + 1}"
-        if part.startswith("relay:"):
-            relays.append(part.removeprefix("relay:").strip())
-            continue
+    relays: list[NamedRelay] = []
+    for k, entry in enumerate(split_entries(text), start=1):
         try:
-            pools.append(parse_pool(part, scenario))
+            part, options = split_options(entry)
+            if part.startswith("relay:"):
+                classes = parse_options(options, scenario, ("classes",)).classes
+                relays.append(NamedRelay(part.removeprefix("relay:").strip(), classes, k))
+            else:
+                pools.append(replace(parse_pool(part, scenario, parse_options(options, scenario)), entry=k))
         except ValueError as error:
-            problems.append(f"{where}: {error}")
+            problems.append(f"--fleet: entry {k}: {error}")
     known = {relay.id: relay for relay in (*scenario.catalog.relays.values(), *scenario.relays)}
-    problems += [f'--fleet: relay "{name}" is unknown; {hint(name, known)}' for name in relays if name not in known]
-    refused = {name: relay_policy_reason(known[name], scenario.policy) for name in relays if name in known}
+    names = [relay.name for relay in relays]
+    problems += [f'--fleet: relay "{name}" is unknown; {hint(name, known)}' for name in names if name not in known]
+    refused = {name: relay_policy_reason(known[name], scenario.policy) for name in names if name in known}
     problems += [f"--fleet: relay:{name}: {reason}" for name, reason in refused.items() if reason]
     wanted = wanted_models(scenario)
     problems += [
         f"--fleet: relay:{name}: no class of {scenario.name} takes answers of {known[name].model}; they take {', '.join(wanted)}"
-        for name in relays
+        for name in names
         if name in known and known[name].model not in wanted
     ]
     if problems:
@@ -101,7 +117,7 @@ def wanted_models(scenario: Scenario) -> list[str]:
     return sorted({model for request_class in scenario.request_classes for model in request_class.models})
 
 
-def parse_pool(part: str, scenario: Scenario) -> NamedPool:
+def parse_pool(part: str, scenario: Scenario, options: EntryOptions) -> NamedPool:
     """One pool entry; ValueError says what is wrong and what would be right."""
     catalog = scenario.catalog
     shape, separator, count = part.partition("=")
@@ -135,14 +151,18 @@ def parse_pool(part: str, scenario: Scenario) -> NamedPool:
     wanted = wanted_models(scenario)
     if pieces[1] not in wanted:
         raise ValueError(f"no class of {scenario.name} takes answers of {pieces[1]}; they take {', '.join(wanted)}")
-    limits = engine_limits(scenario)
+    limits = replace(engine_limits(scenario), **options.limits)  # type: ignore[arg-type]  # both are whole numbers
+    if limits.max_num_batched_tokens < limits.max_num_seqs:
+        tokens, seqs = limits.max_num_batched_tokens, limits.max_num_seqs
+        raise ValueError(f"max_num_batched_tokens: {tokens} is below max_num_seqs {seqs}; write both, the first at least as large")
     row, weights = catalog.gpus[gpu_id], catalog.weight_formats[pieces[2]]
-    deployment = Deployment(catalog.models[pieces[1]], weights, row, tensor_parallel, limits, engine=release_of(scenario))
+    model, engine = catalog.models[pieces[1]], release_of(scenario)
+    deployment = Deployment(model, weights, row, tensor_parallel, limits, kv_bytes_per_number=options.kv_bytes, engine=engine)
     if deployment.gpu.flops.get(deployment.weights.needs, 0) <= 0:
         raise ValueError(f"{gpu_id} cannot multiply {pieces[2]} weights")
     if kv_blocks(deployment) <= 0:
         raise ValueError(f"{pieces[1]} in {pieces[2]} does not fit {tensor_parallel} x {gpu_id}; try a larger tpN or smaller weights")
-    return NamedPool("/".join(pieces), deployment, int(count))
+    return NamedPool("/".join(pieces), deployment, int(count), options)
 
 
 def hint(name: str, known: object) -> str:
@@ -151,58 +171,104 @@ def hint(name: str, known: object) -> str:
     return "did you mean " + " or ".join(near) + "?" if near else "see `catalog` for the names"
 
 
-def build_fleet(scenario: Scenario, pools: list[NamedPool], relays: list[str], router: str, overflow: int | None) -> tuple[Fleet, bool]:
+def build_fleet(
+    scenario: Scenario, pools: list[NamedPool], relays: list[NamedRelay], router: str, overflow: int | None
+) -> tuple[Fleet, bool]:
     """The fleet, and whether every step cost in it is calibrated.
 
-    A class goes to the pools whose model may answer it, in proportion to their estimated capacity; to the relays in equal parts
-    where no pool may. With `overflow`, a full pool sends on to the first relay that may answer.
+    A class goes where entries say so, by their shares; the rest of it to the pools whose model may answer it, in proportion to their
+    estimated capacity, or to the relays in equal parts where no pool may. A pool that is full sends on to its own target of overflow;
+    with `overflow`, pools without one to the first relay that may answer.
     """
-    demand = demand_of(scenario)
     known = {relay.id: relay for relay in (*scenario.catalog.relays.values(), *scenario.relays)}
+    costs = [step_cost(named.deployment, scenario.catalog.calibration) for named in pools]
+    network_ps = round(scenario.policy.network_s * PS)
     targets: list[Pool | RelayEndpoint] = []
-    calibrated = True
-    shares = np.zeros((len(scenario.request_classes), len(pools) + len(relays)))
-    for k, named in enumerate(pools):
-        cost = step_cost(named.deployment, scenario.catalog.calibration)
-        calibrated &= cost.calibrated
-        blocks = kv_blocks(named.deployment)
-        network_ps, context = round(scenario.policy.network_s * PS), named.deployment.model.max_context
-        targets.append(Pool(named.name, cost, blocks, named.deployment.limits, named.replicas, network_ps, context))
-        for c, request_class in enumerate(scenario.request_classes):
-            if named.deployment.model.id in request_class.models:
-                load = saturated_load_s(
-                    cost, blocks, named.deployment.limits.max_num_seqs, demand.input_tokens[c], demand.output_tokens[c], math.inf
-                )
-                shares[c, k] = named.replicas / load
-    for k, name in enumerate(relays, start=len(pools)):
-        targets.append(RelayEndpoint(name, known[name]))
-        for c, request_class in enumerate(scenario.request_classes):
-            if may_serve(known[name], request_class) and not shares[c, : len(pools)].any():
-                shares[c, k] = 1.0
-    totals = shares.sum(axis=1, keepdims=True)
-    table = np.divide(shares, totals, out=np.zeros_like(shares), where=totals > 0)
-    models = [named.deployment.model.id for named in pools] + [known[name].model for name in relays]
+    for named, cost in zip(pools, costs, strict=True):
+        shape = named.deployment
+        targets.append(Pool(named.name, cost, kv_blocks(shape), shape.limits, named.replicas, network_ps, shape.model.max_context))
+    targets += [RelayEndpoint(relay.name, known[relay.name]) for relay in relays]
+    table = shares_of(scenario, pools, relays, costs)
+    models = [named.deployment.model.id for named in pools] + [known[relay.name].model for relay in relays]
     table, cascade = cascade_of(scenario, models, table, first_only=True)
-    spill = () if overflow is None else overflows(scenario, pools, relays, overflow)
+    spill = overflows(scenario, pools, relays, overflow)
     factors = [class_factors(scenario.request_classes, model) for model in models]
     per_model = fleet_factors(factors, len(scenario.request_classes))
-    chains = failovers(scenario, models[: len(pools)], [known[name] for name in relays])
+    chains = failovers(scenario, models[: len(pools)], [known[relay.name] for relay in relays])
     order = priorities_of(scenario)
     fleet = Fleet(tuple(targets), table, router, spill, chains, token_factors=per_model, priorities=order, cascade=cascade)
-    return fleet, calibrated
+    return fleet, all(cost.calibrated for cost in costs)
 
 
-def overflows(scenario: Scenario, pools: list[NamedPool], relays: list[str], outstanding: int) -> tuple[Overflow, ...]:
-    """For each pool the first relay that may answer a class of its model."""
+def shares_of(scenario: Scenario, pools: list[NamedPool], relays: list[NamedRelay], costs: list[StepCost]) -> Floats:
+    """[classes, targets] who gets which share of each class; a class that nobody may serve gets a row of zeros. Raises InputError."""
+    demand, problems = demand_of(scenario), []
     known = {relay.id: relay for relay in (*scenario.catalog.relays.values(), *scenario.relays)}
-    answer = []
+    fixed = np.zeros((len(scenario.request_classes), len(pools) + len(relays)))
+    weights = np.zeros_like(fixed)
+    entries: list[NamedPool | NamedRelay] = [*pools, *relays]
+    for c, request_class in enumerate(scenario.request_classes):
+        for k, entry in enumerate(entries):
+            classes = entry.options.classes if isinstance(entry, NamedPool) else entry.classes
+            share = None if classes is None else classes.get(c)
+            if classes is not None and c not in classes:
+                continue
+            if not can_answer(entry, request_class, known):
+                if classes is not None:
+                    problems.append(f"--fleet: entry {entry.entry}: may not answer {request_class.name}; leave the class out")
+                continue
+            if share is not None:
+                fixed[c, k] = share
+            elif isinstance(entry, NamedPool):
+                shape, lengths = entry.deployment, (demand.input_tokens[c], demand.output_tokens[c])
+                load = saturated_load_s(costs[k], kv_blocks(shape), shape.limits.max_num_seqs, *lengths, math.inf)
+                weights[c, k] = entry.replicas / load
+            else:
+                weights[c, k] = 1.0
+        if weights[c, : len(pools)].any():
+            weights[c, len(pools) :] = 0.0
+        written = float(fixed[c].sum())
+        if written > 1 + 1e-9 or (0 < written < 1 - 1e-9 and not weights[c].any()):
+            rest = "must sum to 1" if written > 1 else "leave a rest that no other entry takes"
+            problems.append(f"--fleet: shares of {request_class.name} sum to {written:g}: they {rest}")
+    if problems:
+        raise InputError(problems)
+    totals = weights.sum(axis=1, keepdims=True)
+    rest = np.maximum(1 - fixed.sum(axis=1, keepdims=True), 0.0)
+    return np.asarray(fixed + np.divide(weights, totals, out=np.zeros_like(weights), where=totals > 0) * rest)
+
+
+def can_answer(entry: NamedPool | NamedRelay, request_class: RequestClass, known: dict[str, Relay]) -> bool:
+    """Whether an entry of --fleet may serve the class at all."""
+    if isinstance(entry, NamedPool):
+        return entry.deployment.model.id in request_class.models
+    return may_serve(known[entry.name], request_class)
+
+
+def overflows(scenario: Scenario, pools: list[NamedPool], relays: list[NamedRelay], outstanding: int | None) -> tuple[Overflow, ...]:
+    """For each pool its own target of overflow; with `outstanding`, for any other the first relay that may answer its classes."""
+    known = {relay.id: relay for relay in (*scenario.catalog.relays.values(), *scenario.relays)}
+    entries: list[NamedPool | NamedRelay] = [*pools, *relays]
+    answer: list[Overflow] = []
+    problems: list[str] = []
     for k, named in enumerate(pools):
-        classes = [c for c in scenario.request_classes if named.deployment.model.id in c.models]
-        for r, name in enumerate(relays):
-            if classes and all(may_serve(known[name], c) for c in classes):
-                answer.append(Overflow(k, len(pools) + r, outstanding))
-                break
-    if not answer:
+        own = [c for c in scenario.request_classes if named.deployment.model.id in c.models]
+        if named.options.classes is not None:
+            own = [scenario.request_classes[c] for c in named.options.classes]
+        able = [all(can_answer(entry, c, known) for c in own) for entry in entries]
+        to = [j for j, e in enumerate(entries) if named.options.spill_to in (f"#{e.entry}", f"relay:{e.name}") and j != k]
+        if named.options.overflow is not None:
+            if not to or not able[to[0]]:
+                why = "may not answer every class of the pool" if to else "is no other entry of --fleet"
+                problems.append(f"--fleet: entry {named.entry}: overflow: {named.options.spill_to} {why}")
+                continue
+            answer.append(Overflow(k, to[0], named.options.overflow))
+        elif outstanding is not None:
+            to = [j for j in range(len(pools), len(entries)) if own and able[j]]
+            answer += [Overflow(k, to[0], outstanding)] if to else []
+    if problems:
+        raise InputError(problems)
+    if outstanding is not None and not answer:
         raise InputError("--overflow: no relay in --fleet may answer every class of a pool; add relay:NAME of the same model tier")
     return tuple(answer)
 

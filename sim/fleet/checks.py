@@ -54,6 +54,22 @@ def shares_problems(shares: npt.NDArray[np.float64], shape: tuple[int, ...]) -> 
     return []
 
 
+def _circles(to: dict[int, int]) -> bool:
+    """Whether following `to` from somewhere never ends.
+
+    >>> _circles({0: 1, 1: 2}), _circles({0: 1, 1: 0}), _circles({3: 3})
+    (False, True, True)
+    """
+    for place in to:
+        for _ in to:
+            if place not in to:
+                break
+            place = to[place]
+        if place in to:
+            return True
+    return False
+
+
 def check_fleet(fleet: Fleet, requests: Requests) -> None:
     """Raise unless shares, router and overflow rules fit the targets and classes."""
     problems = [problem for target in fleet.targets if isinstance(target, Pool) for problem in pool_problems(target)]
@@ -70,11 +86,13 @@ def check_fleet(fleet: Fleet, requests: Requests) -> None:
         problems.append(f"affinity_slack: {fleet.affinity_slack} is negative; write 0 or more")
     pools = [rule.pool for rule in fleet.overflow]
     for rule in fleet.overflow:
-        known = 0 <= rule.pool < size and 0 <= rule.relay < size
-        if not known or not isinstance(fleet.targets[rule.pool], Pool) or isinstance(fleet.targets[rule.relay], Pool):
-            problems.append(f"overflow: from target {rule.pool} to {rule.relay}; write the index of a pool and of a relay")
+        known = 0 <= rule.pool < size and 0 <= rule.to < size
+        if not known or not isinstance(fleet.targets[rule.pool], Pool):
+            problems.append(f"overflow: from target {rule.pool} to {rule.to}; write the index of a pool and of another target")
         elif rule.outstanding_per_replica < 0 or pools.count(rule.pool) > 1:
             problems.append(f"overflow: pool {rule.pool} needs one rule with outstanding_per_replica of 0 or more")
+    if _circles({rule.pool: rule.to for rule in fleet.overflow}):
+        problems.append("overflow: requests could go round in a circle; let the last pool of a chain overflow to a relay, or not at all")
     for chain in fleet.failover:
         places = (chain.relay, *chain.to)
         if not all(0 <= place < size for place in places) or isinstance(fleet.targets[chain.relay], Pool) or len(set(places)) < len(places):

@@ -16,10 +16,13 @@ from sim.request_log import RequestLog
 
 @dataclass(frozen=True)
 class Overflow:
-    """When every replica of `pool` has at least `outstanding_per_replica` open requests, a new request goes to `relay` (target indices)."""
+    """When every replica of `pool` has at least `outstanding_per_replica` open requests, a new request goes to target `to` (indices).
+
+    That is a relay, or another pool, which may overflow in its turn.
+    """
 
     pool: int
-    relay: int
+    to: int
     outstanding_per_replica: int
 
 

@@ -89,7 +89,13 @@ class Run:
         if not need:
             return {}
         replicas = [pools[i].replicas for i in need]
-        return dict(zip(need, pool_links(self.requests, self.targets, replicas, moving or bool(self.fleet.failover)), strict=True))
+        moving = moving or bool(self.fleet.failover) or self._spills
+        return dict(zip(need, pool_links(self.requests, self.targets, replicas, moving), strict=True))
+
+    @property
+    def _spills(self) -> bool:
+        """Whether one pool overflows into another."""
+        return any(isinstance(self.fleet.targets[rule.to], Pool) for rule in self.fleet.overflow)
 
     def serve(self) -> list[Serve]:
         """What an arrival does at each target, and last what it does without one."""
@@ -98,7 +104,7 @@ class Run:
         plain = list(serve)
         self.into_pools = plain
         for rule in self.fleet.overflow:
-            serve[rule.pool] = self._overflow(offers[rule.pool], rule.relay, rule.outstanding_per_replica, plain[rule.relay])
+            serve[rule.pool] = self._overflow(offers[rule.pool], rule.to, rule.outstanding_per_replica, serve)
         return [*serve, self._reject]
 
     def _serve(self, server: PoolState | RelayServer, offer: Offer | None) -> Serve:
@@ -133,11 +139,11 @@ class Run:
 
         server.submit(self.env, arrival_ps, int(self.requests.input_tokens[i]), int(self.requests.output_tokens[i]), done)
 
-    def _overflow(self, offer: Offer | None, relay: int, limit: int, divert: Serve) -> Serve:
+    def _overflow(self, offer: Offer | None, to: int, limit: int, ways: list[Serve]) -> Serve:
         def serve(now: int, i: int) -> None:
             if offer is None or limit == 0 or offer(now, i, limit) == kernel.FULL:
-                self.targets[i] = relay
-                divert(now, i)
+                self.targets[i] = to
+                ways[to](now, i)
 
         return serve
 

@@ -42,7 +42,7 @@ def simulate(fleet: Fleet, requests: Requests, seed: int, end_ps: int | None = N
     in_time = requests.arrival_ps <= (layout.NEVER if end_ps is None else end_ps)
     by_event = in_time.copy()
     if not event_per_arrival:
-        watched = {rule.pool for rule in fleet.overflow} | {rule.relay for rule in fleet.overflow}
+        watched = {rule.pool for rule in fleet.overflow} | {rule.to for rule in fleet.overflow}
         watched |= {target for rule in fleet.failover for target in rule.to}
         for index, server in enumerate(run.servers):
             mine = run.targets == index

@@ -127,6 +127,24 @@ def test_overflow_goes_to_the_relay_only_when_every_replica_is_full() -> None:
     assert (log.status == Status.FINISHED).all()
 
 
+def test_a_full_pool_overflows_into_another_and_that_one_to_a_relay() -> None:
+    """Five requests at once: one at each of two replicas, one at the next pool, the rest at the relay; both ways give the same bytes."""
+    chain = (Overflow(0, 1, 1), Overflow(1, 2, 1))
+    fleet = Fleet((make_pool(replicas=2), make_pool(), ENDPOINT), np.array([[1.0, 0.0, 0.0]]), overflow=chain)
+    result = simulate(fleet, make_requests([(0, 50, 50)] * 5), 1)
+    assert result.log.target.tolist() == [0, 0, 1, 2, 2]
+    requests = random_requests(8, 600, gap_ps=4 * MS)
+    busy = Fleet((real_pool(1), real_pool(2), ENDPOINT), np.array([[0.8, 0.2, 0.0]]), overflow=(Overflow(0, 1, 6), Overflow(1, 2, 9)))
+    assert same(simulate(busy, requests, 1), simulate(busy, requests, 1, event_per_arrival=False))
+    assert set(simulate(busy, requests, 1).log.target) == {0, 1, 2}
+
+
+def test_overflow_in_a_circle_is_refused() -> None:
+    fleet = Fleet((make_pool(), make_pool()), np.array([[1.0, 0.0]]), overflow=(Overflow(0, 1, 1), Overflow(1, 0, 1)))
+    with pytest.raises(InputError, match="circle"):
+        simulate(fleet, make_requests([(0, 50, 50)]), 1)
+
+
 def test_overflow_that_never_happens_changes_nothing() -> None:
     requests = random_requests(9, 1000, gap_ps=30 * MS)
     shares = np.array([[1.0, 0.0]])

@@ -187,7 +187,7 @@ def test_a_fleet_that_is_named_by_hand_keeps_to_policy_and_evidence() -> None:
         parse_fleet("relay:holysheep.gpt-4.1", market(GPT))
     with pytest.raises(InputError, match=r'relay:openai\.gpt-4\.1: policy.deny "openai" matches it'):
         parse_fleet("relay:openai.gpt-4.1", market(GPT, policy=Policy(deny=("openai",))))
-    assert parse_fleet("relay:holysheep.gpt-4.1", market(GPT, policy=Policy(trust_claims=True)))[1] == [CLAIM.id]
+    assert parse_fleet("relay:holysheep.gpt-4.1", market(GPT, policy=Policy(trust_claims=True)))[1][0].name == CLAIM.id
     own = market(replace(GPT, model="llama-3.1-8b"), policy=Policy(deny=("aws",)))
     with pytest.raises(InputError, match=r'aws\.g6e\.xlarge: policy.deny "aws" matches it'):
         parse_fleet("aws.g6e.xlarge/llama-3.1-8b/fp8=1", own)

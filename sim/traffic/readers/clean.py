@@ -14,6 +14,11 @@ from sim.streams import stream
 from sim.traffic.readers.log_rows import Floats, Ints, Longs, Raw, ReadLog
 
 MOST_TOKENS = 10_000_000  # above every context window on sale: a damaged cell, not a prompt
+UNREADABLE = (
+    *("arrival time is not a finite number", "negative arrival time", "token count is not a finite number", "negative token count"),
+    *("token count is not whole", "torn row (wrong number of cells)", "torn row (not a JSON object)"),
+)
+FEW_ROWS, MOST_LOST = 20, 0.5  # in a log of fewer rows, each is looked at anyway
 Mask = npt.NDArray[np.bool_]
 
 
@@ -38,6 +43,8 @@ def clean(path: Path, form: str, raw: Raw, dropped: Mapping[str, int], first_lin
         raise InputError(f"{path}: no usable row of {read} as {form}: {reasons or 'there are none under the header'}")
     notes = list(raw.notes)
     arrival = raw.arrival_s[keep]
+    check_readable(path, form, counts, read)
+    check_seconds(path, arrival, raw.lines[keep])
     check_one_clock(path, arrival, raw.lines[keep])
     if (np.diff(arrival) < 0).any():
         notes.append("rows were not in order of arrival; sorted")
@@ -102,6 +109,23 @@ def faults(raw: Raw) -> dict[str, Mask]:
             "no input tokens": inputs == 0,
             "no output tokens (failed or cancelled)": (outputs == 0) & (not raw.zero_output_means_one),
         }
+
+
+def check_readable(path: Path, form: str, dropped: Mapping[str, int], read: int) -> None:
+    """Raises InputError where most rows could not be read: what is left is no picture of the log."""
+    lost = sum(dropped.get(reason, 0) for reason in UNREADABLE)
+    if read >= FEW_ROWS and lost > MOST_LOST * read:
+        why = "; ".join(f"{reason}: {dropped[reason]:,}" for reason in UNREADABLE if dropped.get(reason))
+        raise InputError(f"{path}: {lost:,} of {read:,} rows cannot be read as {form} ({why}); mend the file or take those rows out")
+
+
+def check_seconds(path: Path, arrival_s: Floats, lines: Longs) -> None:
+    """Raises InputError where times in seconds would lie thousands of years ahead: they are in a finer unit."""
+    median = float(np.median(arrival_s))
+    unit = next((name for least, name in ((1e17, "nanoseconds"), (1e14, "microseconds"), (1e11, "milliseconds")) if median > least), "")
+    if unit:
+        what = f"arrival time {arrival_s[0]:.15g} is read as seconds and looks like {unit} since 1970"
+        raise InputError(f"{path}:{lines[0]}: {what}; write seconds")
 
 
 def check_one_clock(path: Path, arrival_s: Floats, lines: Longs) -> None:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
+import re
 import warnings
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
 import numpy as np
 
+from sim.errors import InputError
 from sim.traffic.readers.log_rows import Floats, Longs
+
+ZONE = re.compile(r"(Z|[+-]\d\d(:?\d\d)?)\s*$", re.IGNORECASE)
 
 
 def numbers(cells: Sequence[str]) -> Floats:
@@ -36,9 +40,10 @@ def instants(cells: Sequence[str]) -> Floats:
 
     float64 keeps them to 0.24 microseconds.
 
-    >>> instants(["1970-01-01 00:00:01.5000000", "1970-01-01T02:00:00+02:00", "soon"]).tolist()
+    >>> instants(["1970-01-01 00:00:01.5000000Z", "1970-01-01T02:00:00+02:00", "soon"]).tolist()
     [1.5, 0.0, nan]
     """
+    one_clock(cells)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")  # numpy warns where a zone is left, and reads it wrongly
@@ -48,6 +53,14 @@ def instants(cells: Sequence[str]) -> Floats:
     seconds = stamps.astype(np.int64) / 1e9
     seconds[np.isnat(stamps)] = math.nan
     return np.asarray(seconds, dtype=np.float64)
+
+
+def one_clock(cells: Sequence[str]) -> None:
+    """Raises InputError where some of `cells` name a time zone and others do not: nobody can say how far they lie apart."""
+    zoned = next((cell for cell in cells if ":" in cell and ZONE.search(cell)), None)
+    naive = next((cell for cell in cells if ":" in cell and not ZONE.search(cell)), None)
+    if zoned is not None and naive is not None:
+        raise InputError(f"times: {zoned[:40]} is written with a time zone, another without ({naive[:40]}); write all of them with one")
 
 
 def _without_utc(cells: Sequence[str]) -> Sequence[str]:

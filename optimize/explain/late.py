@@ -23,7 +23,7 @@ from sim.scenario.scenario import Slo
 from sim.traffic import at_rates
 from sim.traffic.model_tokens import counted_by_class
 
-IDLE_RPS, IDLE_REQUESTS = 0.02, 300  # so few that hardly two of them meet
+IDLE_RPS, IDLE_REQUESTS = 0.0005, 300  # so few that hardly two of them meet, even where one takes ten seconds
 
 
 def missed_rows(market: Market, terms: RelayTerms, c: int) -> list[int]:

@@ -84,12 +84,12 @@ def test_a_limit_that_is_not_reached_is_said_to_be_unknown() -> None:
 @pytest.mark.parametrize("windows_s", [5.0])
 def test_counters_of_fixed_windows_give_the_rate_and_not_the_start_of_the_window(windows_s: float) -> None:
     """10 accepted at the start of each window, then refusals: the rate is 10 a window however long one looks."""
-    attempts = []
+    sent = []
     for k in range(130):
         when = 0.13 + k * 0.2
         outcome = attempts.OK if (when % windows_s) < 2.0 else attempts.THROTTLED
-        attempts.append(Attempt(k, 1, "limit of requests", 1, when, Prompt("a", 1, 1, 2), Reply(outcome)))
-    rate, accepted = accepted_rate_rps(attempts)
+        sent.append(Attempt(k, 1, "limit of requests", 1, when, Prompt("a", 1, 1, 2), Reply(outcome)))
+    rate, accepted = accepted_rate_rps(sent)
     assert rate == pytest.approx(10 / windows_s, rel=0.02) and accepted == 40
 
 

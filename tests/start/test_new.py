@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from optimize.commands.common import app
+from cli import app
 from optimize.estimate.new_scenario import NewScenario, new_scenario
 from optimize.estimate.rough_prices import Pricer, price_row
 from optimize.money import relay_request_usd, requests_per_month

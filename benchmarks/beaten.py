@@ -3,7 +3,7 @@
     python -m benchmarks.beaten [FILE ...] [--fleets 20] [--kinds homogeneous,two_pools] [--seed 1] [--jobs 2] [--json]
 
 Each scenario is planned; then fleets are drawn that cost less than the plan by more than one percent: hosts of one deployment, of two, a
-pool with a relay beside it, relays alone, other engine limits. One that keeps every promise on the hold-out seeds in the hours that bind,
+pool with a relay next to it, relays alone, other engine limits. One that keeps every promise on the hold-out seeds in the hours that bind,
 with no backlog that grows, and that breaks no row of the scenario, beats the plan. None should. Exit code 1 where one does.
 """
 
@@ -151,7 +151,7 @@ def two_pools(market: Market, rng: np.random.Generator) -> Drawn | None:
 
 
 def relay_split(market: Market, rng: np.random.Generator) -> Drawn | None:
-    """One deployment with a relay beside it."""
+    """One deployment with a relay next to it."""
     states = able(market)
     return with_relays("relay_split", market, [states[int(rng.integers(len(states)))]], 1, rng) if states else None
 

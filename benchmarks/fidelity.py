@@ -139,7 +139,7 @@ def cross_validation(points: Sequence[Point], catalog: Catalog, plot: Path | Non
 
 
 def goals(errors: Floats, wanted: tuple[tuple[str, float, float | None], ...] = GOALS) -> str:
-    """Median and p90 by metric beside what they should be."""
+    """Median and p90 by metric, and what they should be."""
     lines = []
     for metric, middle, high in wanted:
         values = errors[:, METRICS.index(metric)]

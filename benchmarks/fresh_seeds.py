@@ -49,7 +49,7 @@ class Kept:
 
 
 def fresh_seeds(count: int) -> range:
-    """Seeds that nobody has seen."""
+    """Seeds that were not used before."""
     return range(FIRST_SEED, FIRST_SEED + count)
 
 
@@ -59,7 +59,7 @@ def hours_of(plan: dict[str, Any], every: bool) -> list[str]:
 
 
 def play(scenario_path: Path, plan_path: Path, hour: str, seeds: Sequence[int]) -> list[Kept]:
-    """Each promise on each of `seeds` in this hour; none for a class of which nobody comes."""
+    """Each promise on each of `seeds` in this hour; none for a class without requests."""
     scenario = load_scenario(scenario_path)
     slices = demand(scenario)
     t = slices.slices.index(hour)

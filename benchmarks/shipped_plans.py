@@ -1,4 +1,4 @@
-"""The plan of each shipped scenario on seeds that nobody saw: it should keep every promise on at least 19 of 20.
+"""The plan of each shipped scenario on seeds that were not used before: it should keep every promise on at least 19 of 20.
 
     python -m benchmarks.shipped_plans [NAME ...] [--all-hours] [--seeds 20] [--out DIR] [--json]
 

@@ -57,7 +57,7 @@ class Clock:
         self.before["parts"] += 1
 
     def write(self, parent_s: float = 0.0, workers_s: float = 0.0) -> dict[str, Any]:
-        """What has passed so far, kept on disk; the CPU time of a part that was killed, beside its points, is lost."""
+        """What has passed so far, kept on disk; the CPU time of a part that was killed, next to its points, is lost."""
         part = {"wall_s": time.monotonic() - self.started_s, "parent_s": parent_s, "workers_s": workers_s}
         now = self.before | {name: self.before[name] + value for name, value in part.items()}
         self.file.write_text(json.dumps(now))
@@ -90,7 +90,7 @@ def timed(question: Question, points: tuple[Point, ...], jobs: int, out: Path | 
 
 
 def summary(found: Sequence[Outcome], jobs: int, passed: dict[str, Any]) -> dict[str, Any]:
-    """One run in figures. `quiet_s` is its wall time on an idle machine, if nobody waited."""
+    """One run in figures. `quiet_s` is its wall time on an idle machine, without waiting."""
     each_s, busy_s, peak_mb = [outcome.cpu_s for outcome in found], Counter[int](), Counter[int]()
     for outcome in found:
         busy_s[outcome.worker] += outcome.cpu_s  # type: ignore[assignment]

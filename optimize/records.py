@@ -194,7 +194,7 @@ class ProgramSolution:
     cost_usd    per month, without the penalty for unserved demand
     model_bound_usd   proven lower bound on cost of any solution of this program
     status      "optimal", "gap_limit", "node_limit", "time_limit", "infeasible"
-    relay_tier  [relays] tier bought (-1: none, or the relay has none);  relay_units [relays] provisioned units;  None: nobody sells any
+    relay_tier  [relays] tier bought (-1: none, or the relay has none);  relay_units [relays] provisioned units;  None: not for sale
     """
 
     hosts: Ints

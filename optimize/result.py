@@ -233,7 +233,7 @@ class Uncertainty:
 
 @dataclass(frozen=True)
 class ModelQuality:
-    """`share` of a class's answers come from `model`. `accepted` of `n` were accepted, surely `least`; None where nobody looked."""
+    """`share` of a class's answers come from `model`. `accepted` of `n` were accepted, surely `least`; None where not evaluated."""
 
     model: str
     share: float

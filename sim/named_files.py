@@ -1,6 +1,6 @@
 """Files that a user names: only regular files are opened, none is read beyond a stated size, and every fault is one message.
 
-A device or a pipe has no end that could be waited for, so neither is opened: `open` alone would hang on a pipe that nobody writes to.
+A device or a pipe has no end that could be waited for, so neither is opened: `open` alone would hang on a pipe that no one writes to.
 """
 
 from __future__ import annotations

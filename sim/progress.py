@@ -19,5 +19,5 @@ class Stage(str):
         return stage
 
     def left_s(self, passed_s: float) -> float:
-        """Seconds of work that are left after `passed_s`, if the rest goes on at this pace; 0 where nobody can say."""
+        """Seconds of work that are left after `passed_s`, if the rest goes on at this pace; 0 where no one can say."""
         return passed_s * (1 - self.share) / self.share if self.share > 0 else 0.0

@@ -140,7 +140,7 @@ def planned_for(plan: Json, path: Path, matches: list[Match]) -> Planned:
 
 
 def merged(targets: list[Target], more_hours: float) -> Target:
-    """Several pools on one offer as one target; `more_hours` per request of all traffic are paid beside them (starts)."""
+    """Several pools on one offer as one target; `more_hours` per request of all traffic are paid next to them (starts)."""
     share = sum(target.share for target in targets)
     items = dict.fromkeys(item for target in targets for item in target.units)
     units = {item: sum(target.share * target.attempts * target.units.get(item, 0.0) for target in targets) for item in items}

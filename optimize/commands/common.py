@@ -72,7 +72,7 @@ class Voice:
         rest = (
             f" (about {spoken(left_s)} left)" if isinstance(message, Stage) and (left_s := message.left_s(now_s - self.work_s)) >= 5 else ""
         )
-        with suppress(OSError):  # nobody reads it, or its disk is full: progress is no answer
+        with suppress(OSError):  # no one reads it, or its disk is full: progress is no answer
             print(f"{when}{message}{rest}", file=sys.stderr, flush=True)
 
     def begin(self, quiet: bool, verbose: bool) -> None:
@@ -101,7 +101,7 @@ def spoken(seconds: float) -> str:
 
 
 def command(example: str, name: str | None = None, on: typer.Typer = app) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Registers a verb; its help ends with `example`, and it takes --quiet and --verbose beside its own options."""
+    """Registers a verb; its help ends with `example`, and it takes --quiet and --verbose next to its own options."""
 
     def register(function: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(function)

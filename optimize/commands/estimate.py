@@ -9,7 +9,7 @@ import typer.core
 
 from optimize.commands.common import AsJson, command, emit_json
 
-estimate = typer.Typer(help="Sizes before there is a scenario, and rules of thumb beside arithmetic.", no_args_is_help=True)
+estimate = typer.Typer(help="Sizes before there is a scenario, and rules of thumb compared with arithmetic.", no_args_is_help=True)
 
 
 ModelName = Annotated[str | None, typer.Option("--model", help="Model of the catalogue, or the path of a config.json.")]

@@ -34,7 +34,7 @@ def whatif(
     ] = None,
     one_at_a_time: Annotated[bool, typer.Option("--one-at-a-time", help="Rank the inputs over their ranges (tornado).")] = False,
     uncertain: Annotated[bool, typer.Option("--uncertain", help="Risk: P10/P50/P90, and the cheapest plan that holds with 90 %.")] = False,
-    levers: Annotated[bool, typer.Option("--levers", help="Rank what could be done by what it saves.")] = False,
+    levers: Annotated[bool, typer.Option("--levers", help="Rank changes by monthly saving.")] = False,
     cluster: Annotated[str | None, typer.Option("--cluster", metavar="ADDRESS", help="Dask scheduler, tcp://HOST:PORT.")] = None,
     as_json: AsJson = False,
     out: OutFolder = None,

@@ -108,11 +108,11 @@ class _Trial:
 
 
 def _bill_row(answers: Answers, catalog: Catalog, log: Path | None) -> Relay | None:
-    """The price row that a bill is read with. Raises InputError for a bill without exactly one model, or beside a log."""
+    """The price row that a bill is read with. Raises InputError for a bill without exactly one model, or next to a log."""
     if answers.bill is None:
         return None
     if log is not None:
-        raise InputError("--from-bill beside --from-log: the log says how many requests there are; leave one out")
+        raise InputError("--from-bill and --from-log: the log says how many requests there are; leave one out")
     if len(answers.models) != 1:
         raise InputError("--from-bill needs the one model that the bill is for; write for example --model gpt-4.1")
     return price_row(answers.models[0], catalog)
@@ -139,14 +139,14 @@ def _from_file(answers: Answers, log: Path, path: Path, catalog: Catalog) -> tup
 
 
 def _with_budget(draft: Draft, quick: Quick, rate: float) -> Draft:
-    """A budget where nobody gave one: a fifth above what relays would charge, else twice the ideal cost of own GPUs."""
+    """A budget where none was given: a fifth above what relays would charge, else twice the ideal cost of own GPUs."""
     if draft.budget.text != "0":
         return draft
     relays, own = scaled_usd(quick.relays_usd, RELAY_ROOM), scaled_usd(quick.own_usd, OWN_ROOM)
     if relays < math.inf:
-        usd, words = relays, "nobody gave one: a fifth above what the cheapest relays would charge"
+        usd, words = relays, "not given: a fifth above what the cheapest relays would charge"
     elif own < math.inf:
-        usd, words = own, "nobody gave one: twice the cost of own GPUs that are always full"
+        usd, words = own, "not given: twice the cost of own GPUs that are always full"
     else:
         raise InputError("no offer and no relay keeps these promises for every class; loosen --ttft and --tpot, or name another --model")
     return replace(draft, budget=Value(plain(float(f"{to_currency(usd, rate):.4g}")), words, filled=True))

@@ -58,7 +58,7 @@ def _rental(catalog: Catalog, offer: Offer, gpus: int, hours: tuple[float, float
 def cheapest_host(catalog: Catalog, gpu: str, tensor_parallel: int = 1) -> tuple[Offer, float] | None:
     """The on-demand offer that sells a group of `tensor_parallel` such cards in one host cheapest, and USD per hour of the group.
 
-    The group's share of the host: hosts are rented whole, see `cheapest_hosts`. None when nobody sells one.
+    The group's share of the host: hosts are rented whole, see `cheapest_hosts`. None when none is for sale.
     """
     priced = [(load_hour_usd(o, tensor_parallel, o.gpus), o.id, o) for o in sellers(catalog, gpu, tensor_parallel)]
     if not priced:

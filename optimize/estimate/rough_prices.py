@@ -28,7 +28,7 @@ FIRMEST = ("quote", "contract", "list", "claimed")
 
 @dataclass(frozen=True)
 class Quick:
-    """USD a month; inf where nobody may serve some class.
+    """USD a month; inf where no candidate may serve some class.
 
     relays_usd   every class at its cheapest relay that keeps its promises
     own_usd      every class on its cheapest pool, replicas divisible and full, and at least one host: optimistic, see
@@ -98,10 +98,10 @@ def _sum(requests: Floats, usd: Floats) -> float:
 def price_row(model: str, catalog: Catalog) -> Relay:
     """The row whose prices a bill for `model` is read with: the firmest grade, the maker's own before other sellers.
 
-    Raises InputError where nobody sells the model.
+    Raises InputError where the model is not for sale.
     """
     rows = [each for each in catalog.relays.values() if each.model == model]
     if not rows:
         sold = {each.model for each in catalog.relays.values()}
-        raise InputError(f"--from-bill: nobody in the catalogue sells {shown(model)}; {nearest(model, sold)}")
+        raise InputError(f"--from-bill: the catalogue has no seller of {shown(model)}; {nearest(model, sold)}")
     return min(rows, key=lambda each: (FIRMEST.index(each.grade), not each.maker))

@@ -1,4 +1,4 @@
-"""Rules of thumb as they are quoted, beside what arithmetic gives; docs/explanation/rules-of-thumb.md tells the story of each."""
+"""Rules of thumb as they are quoted, and what arithmetic gives; docs/explanation/rules-of-thumb.md tells the story of each."""
 
 from __future__ import annotations
 

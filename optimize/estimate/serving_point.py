@@ -52,7 +52,7 @@ def rates(deployment: Deployment, calibration: tuple[CalibrationRow, ...] | None
     """Steady rates of a closed loop of `batch` clients without think time, lengths as in `load`.
 
     In K steps each of B requests is answered once. K is the larger of what one request needs (its prefill chunks and a step per
-    further token) and of what the prompts of all B need beside the decodes under `max_num_batched_tokens`. A share of the steps
+    further token) and of what the prompts of all B need next to the decodes under `max_num_batched_tokens`. A share of the steps
     carries prefill, the others only decodes; each costs what `sim.engine.physics` says of its mean composition.
     Approximation: means inside the convex step cost (slightly optimistic), no preemption.
     """

@@ -128,7 +128,7 @@ def _server(options: Options, question: Question, peak_rps: float, catalog: Cata
 
 
 def comparison(row: Row, offer: Offer, load: Load, users: int, per_user: float, runs: dict[str, Run], catalog: Catalog) -> Comparison:
-    """What each way of training costs beside a year of serving `users` daily users on hosts of `offer` that run `row`."""
+    """What each way of training costs next to a year of serving `users` daily users on hosts of `offer` that run `row`."""
     per_host = offer.gpus // row.deployment.tensor_parallel
     users_per_host = max(1, math.floor(per_host * row.knee.requests_per_s / (per_user * PEAK_RPS)))
     hosts = math.ceil(users / users_per_host)

@@ -38,7 +38,7 @@ def attribution(problem: ProgramInput, solution: ProgramSolution, lines: Sequenc
 
 
 def marginal(problem: ProgramInput, demand_duals: Floats | None) -> Floats:
-    """[classes, slices] USD of one request more; NaN where nobody asks or nothing is known."""
+    """[classes, slices] USD of one request more; NaN where there are no requests or nothing is known."""
     requests = by_requests(problem)
     if demand_duals is None:
         return np.full_like(requests, np.nan)

@@ -85,7 +85,7 @@ def shadow(found: Relaxation, name: str, amount: float, unit: str, worth: float,
 
 
 def measured_only(problem: ProgramInput) -> ProgramInput:
-    """The program without pools that nobody has measured: their loads are optimistic."""
+    """The program without pools that were not measured: their loads are optimistic."""
     return replace(problem, pools=tuple(terms for terms in problem.pools if terms.measured))
 
 

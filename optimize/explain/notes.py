@@ -1,4 +1,4 @@
-"""What is said beside a plan: what was taken for granted, how far the simulator was off, what to watch."""
+"""What is said about a plan: what was taken for granted, how far the simulator was off, what to watch."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def relay_warnings(settled: Settled, catalog: Catalog) -> list[str]:
         relay = terms.relay
         words += dated_warnings(relay, catalog)
         if relay.grade == "claimed":
-            words.append(f"{relay.id}: its price is a claim that nobody has confirmed")
+            words.append(f"{relay.id}: its price is a claim without confirmation")
             words += [f"{relay.id}: {flag}" for flag in claim_flags(relay, catalog)]
     return words
 
@@ -127,11 +127,11 @@ def engine_notes(scenario: Scenario, settled: Settled) -> list[str]:
 
 
 def latency_warnings(problem: ProgramInput, lines: Sequence[CostLine]) -> list[str]:
-    """What share of the bill is paid to relays whose latency nobody has probed."""
+    """What share of the bill is paid to relays whose latency no one has probed."""
     share = share_of_relays(lines, {terms.relay.id for terms in problem.relays if has_assumed_latency(terms.relay)})
     if share <= 0.0:
         return []
-    text = f"{share:.0%} of the bill rests on relay latency that nobody has probed: TTFT from public tables"
+    text = f"{share:.0%} of the bill rests on relay latency that no one has probed: TTFT from public tables"
     return [f"{text}, and its growth with the prompt from the model's size; `probe` measures both"]
 
 

@@ -56,7 +56,7 @@ def _in_processes(market: Market, questions: Sequence[Callable[[Market], T]]) ->
 
 
 def _nobody(line: str) -> None:
-    """Progress that nobody reads: it goes home with the answer."""
+    """Progress that is not printed: it returns with the answer."""
 
 
 def _ask_quietly(index: int, question: Callable[[Market], T], market: Market) -> Answered[T]:

@@ -1,1 +1,1 @@
-"""What the plan costs over time and beside its rivals: months ahead, break-even, own or rent, commitments."""
+"""What the plan costs over time and against its rivals: months ahead, break-even, own or rent, commitments."""

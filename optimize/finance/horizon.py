@@ -127,7 +127,7 @@ class AllApi:
 
     def announced_usd(self, relays: RelayPrices) -> float:
         """All-API at today's demand and announced prices, without fixed costs: solved again where a price that it depends on has moved;
-        infinite where nobody can serve.
+        infinite where no candidate can serve.
         """
         if self.curves.api is None:
             return math.inf
@@ -140,7 +140,7 @@ class AllApi:
 
 
 def _present(plan: Plan, paid: Sequence[float]) -> dict[float | None, float]:
-    """Present value at the cost of capital that is given, else at both ends of the usual range, beside the plain sum."""
+    """Present value at the cost of capital that is given, else at both ends of the usual range, next to the plain sum."""
     row = values_of(plan.scenario.finance)["cost_of_capital"]
     rates = [row.value] if row.value is not None else [rate for rate in (row.low, row.high) if rate is not None]
     return {None: math.fsum(paid), **{rate: npv_usd(paid, rate) for rate in rates}}

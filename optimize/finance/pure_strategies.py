@@ -82,7 +82,7 @@ def _strategy(plan: Plan, relays: Sequence[int | None], names: Sequence[str]) ->
     pools = {c: best_pool(plan, c) for c in rest}
     nobody = [names_of[c] for c, p in pools.items() if p is None]
     if nobody:
-        return f"nobody can serve {', '.join(nobody)}"
+        return f"no candidate can serve {', '.join(nobody)}"
     chosen = merged(plan, {c: p for c, p in pools.items() if p is not None})
     known = all(plan.program.pools[p].measured for p, _ in chosen)
     free = Strategy(plan, chosen, tuple(-1 if a is None else a for a in relays), measured=known)

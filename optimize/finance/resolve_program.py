@@ -124,7 +124,7 @@ def hour_programs(problem: ProgramInput) -> float:
 
 
 def solved(problem: ProgramInput) -> ProgramSolution | None:
-    """The cheapest solution that serves everything, inside half a percent; None where nobody can."""
+    """The cheapest solution that serves everything, inside half a percent; None where no solution does."""
     if not problem.demand.mean_rps.any():
         return None
     answer = solve(problem, gap=GAP)

@@ -21,7 +21,7 @@ from sim.plural import counted
 from sim.requests import Demand
 from sim.scenario.scenario import RequestClass, Scenario
 
-USUAL_SIZES = (1, 2, 4, 8)  # the default of `candidates.tensor_parallel`: nobody wrote them, so nobody asks where one is of no use
+USUAL_SIZES = (1, 2, 4, 8)  # the default of `candidates.tensor_parallel`; one that is of no use needs no reason
 GB = 1e9
 
 
@@ -147,7 +147,7 @@ def size_reason(offer: Offer, scenario: Scenario) -> str:
 def no_own_hosts(scenario: Scenario, demand: Demand, dropped: Iterable[Dropped]) -> list[str]:
     """The warning of a scenario without a single pool, although somebody wanted hosts: the first reason, and what to do.
 
-    Nobody did where policy names the offers out, and where the file has no list and no class accepts a model with known weights.
+    None was dropped where policy names the offers out, and where the file has no list and no class accepts a model with known weights.
     """
     policy, ids = scenario.policy, {offer.id for offer in scenario.offers}
     offers = [o for o in scenario.offers if not policy_reason((o.id, o.provider, o.gpu), "list", policy)]
@@ -177,7 +177,7 @@ def shapes_of(offer: Offer, model: Model, weights: WeightFormat, scenario: Scena
     dropped: list[Dropped] = []
     for size in sorted(scenario.tensor_parallel):
         if not fits(size, offer):
-            continue  # not a choice on this host: nobody asks why
+            continue  # not a choice on this host: no reason is needed
         shape = Shape(offer, Deployment(model, weights, gpu, size, limits, engine=release_of(scenario)))
         if model.heads % size:
             dropped.append(Dropped(shape.name, f"{model.heads} attention heads do not split over {size} GPUs"))

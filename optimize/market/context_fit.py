@@ -147,7 +147,7 @@ def shape_name(option: PoolOption) -> str:
 
 
 def _pools(scenario: Scenario, options: Iterable[PoolOption], reasons: Mapping[int, Mapping[str, str]]) -> tuple[PoolOption, ...]:
-    """The pools with the classes that are left to them; those that are then the same as another, or serve nobody, are left out."""
+    """The pools with the classes that are left to them; those that are then the same as another, or serve no one, are left out."""
     found: dict[str, PoolOption] = {}
     for option in options:
         classes = tuple(c for c in option.classes if shape_name(option) not in reasons[c])

@@ -15,7 +15,7 @@ UNITS = ".units"  # ends the id of a relay whose calls run on provisioned units
 
 
 def contracted(relays: Sequence[RelayTerms], policy: Policy, demand: Demand) -> list[RelayTerms]:
-    """`relays` with the buyer's accounts, and beside each that sells provisioned units one that runs on them, where policy asks."""
+    """`relays` with the buyer's accounts, and next to each that sells provisioned units one that runs on them, where policy asks."""
     accounts = {account.relay: account for account in policy.relay_accounts}
     answer = []
     for terms in relays:

@@ -13,7 +13,7 @@ from sim.scenario.scenario import Scenario
 def failovers(scenario: Scenario, pool_models: Sequence[str], relays: Sequence[Relay]) -> tuple[FailOver, ...]:
     """A chain for each relay and class that it may answer; targets are numbered pools first, then relays.
 
-    `policy.relay_failover`: "relays" the other relays that may answer, "fleet" those and then the pools whose model may, "none" nobody.
+    `policy.relay_failover`: "relays" the other relays that may answer, "fleet" those and then the pools whose model may, "none" nothing.
     """
     if scenario.policy.relay_failover == "none":
         return ()

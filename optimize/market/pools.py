@@ -106,7 +106,7 @@ class PoolState:
         return PoolTerms(self.option, (LoadLevel(self.base * factor, miss),), slope, intercept, True)
 
     def wanted(self, solution: ProgramSolution, p: int, safety: float, rough: bool = False) -> list[Probe]:
-        """Probes that the solution needs of this pool and that nobody has measured yet, closely or (`rough`) at all."""
+        """Probes that the solution needs of this pool and that was not measured yet, closely or (`rough`) at all."""
         if self.given is not None or self.cost is None:
             return []
         hosts, flow = solution.hosts[p], solution.pool_flow[p]

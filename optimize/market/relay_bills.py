@@ -105,7 +105,7 @@ def cached_and_written(sample: Requests, relay: Relay, kept: Kept, input_factor:
     """Mean input tokens per request at the cached price and at the price of cache writes; (0, 0) where caching costs more than it saves.
 
     With caching on, what a prompt of the vendor's least length does not find in the cache is written to it, also by last turns that
-    nobody continues. Writes count only where they have a price of their own. `tokens` are the mean input and output of a request.
+    no one continues. Writes count only where they have a price of their own. `tokens` are the mean input and output of a request.
     """
     cached = cached_tokens(sample, relay, kept, input_factor)
     if relay.usd_per_mtok_cache_write is None or cached == 0.0:
@@ -182,7 +182,7 @@ def price_notes(scenario: Scenario, relays: Sequence[RelayTerms], flow: Floats, 
     clockless = [terms.relay.id for terms, used in sold if used.any() and terms.relay.off_peak is not None and terms.hour_factors is None]
     if clockless:
         notes.append(
-            f"{', '.join(clockless)}: cheaper off peak, by UTC; nobody says which hours of UTC these are (traffic.utc_offset_h), so "
+            f"{', '.join(clockless)}: cheaper off peak, by UTC; the UTC hours of the traffic are not given (traffic.utc_offset_h), so "
             "every hour pays the dearest price."
         )
     bought = [(terms, each) for terms, each in zip(relays, flow, strict=True) if terms.units is None]

@@ -36,7 +36,7 @@ def relay_drops(scenario: Scenario, wanted: Iterable[int]) -> list[Dropped]:
     for relay in scenario.relays:
         named = {c: each for c, each in classes.items() if relay.model in each.models}
         if not named:
-            continue  # sells a model that nobody asked for
+            continue  # sells a model that was not asked for
         reason = relay_reason(relay, scenario)
         if reason:
             dropped.append(Dropped(relay.id, reason))

@@ -1,6 +1,6 @@
-"""What a plan and its alternatives cost all in: people, support, contingency, migration and tax beside the bill.
+"""What a plan and its alternatives cost all in: people, support, contingency, migration and tax next to the bill.
 
-What nobody gave a figure for is open, not zero, and named.
+What no one gave a figure for is open, not zero, and named.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ def list_priced(relay: Relay) -> bool:
 
 
 def at_announced(relay: Relay) -> Relay:
-    """The row at its announced prices; prices of input and of output that nobody announced move in proportion.
+    """The row at its announced prices; prices of input and of output without an announcement move in proportion.
 
     >>> from sim.catalog.loader import load_catalog
     >>> row = at_announced(load_catalog().relays["gemini.gemini-3.8-flash"])

@@ -69,7 +69,7 @@ class Held:
 
 @dataclass(frozen=True)
 class Timing:
-    """Months: of the horizon, from order to first request, in which the old fleet runs beside."""
+    """Months: of the horizon, from order to first request, in which the old fleet runs as well."""
 
     horizon: float
     lead: float = 0.0
@@ -79,9 +79,9 @@ class Timing:
 def horizon_usd(held: tuple[Held, ...], at: Timing, with_usd: float, without_usd: float, once_usd: float = 0.0, rent: float = 1.0) -> float:
     """Cost of a first stage over the horizon, undiscounted.
 
-    with_usd, without_usd  what a month of recourse costs beside the held hosts, and without them;  rent  factor on market rents
+    with_usd, without_usd  what a month of recourse costs in addition to the held hosts, and without them;  rent  factor on market rents
 
-    While the hosts are on their way, and while both fleets run, the month without them is paid; then the month beside them for as long
+    While the hosts are on their way, and while both fleets run, the month without them is paid; then the month with them for as long
     as the shortest of them is held; after that again the month without. Purchases come back as resale at the end of the horizon; what a
     term asks for beyond the horizon is paid too.
 

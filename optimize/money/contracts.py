@@ -68,7 +68,7 @@ def start_usd(boot: BootTerms | None, terms: PoolTerms) -> float:
 
 
 def starts_usd(hosts: Ints, boot: BootTerms, boot_s: float, usd_per_hour: float) -> float:
-    """Monthly price of the time in which hosts of one pool boot: paid, and serving nobody.
+    """Monthly price of the time in which hosts of one pool boot: paid, and serving no request.
 
     >>> starts_usd(np.array([1, 3, 2]), BootTerms((2, 0, 1), np.full(3, 30.0)), 360.0, 2.0)
     12.0

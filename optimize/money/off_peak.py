@@ -64,7 +64,7 @@ def off_peak_note(terms: RelayTerms, flow: Floats, weight_h: Floats, traffic: Tr
 
 
 def slice_factors(off_peak: OffPeak | None, traffic: Traffic, slices: tuple[str, ...]) -> Floats | None:
-    """[slices] factor on token prices; None where it is 1 all day, or where nobody knows which hours of UTC the slices are.
+    """[slices] factor on token prices; None where it is 1 all day, or where the UTC hours of the slices are not known.
 
     "weekday 14" is the hour from 14 on a clock that is `traffic.utc_offset_h` ahead of UTC. Requests of an hour spread evenly over its
     minutes. Traffic at one rate pays the mean of the day. A log's hours have no place in the day: they pay the dearest price.

@@ -83,7 +83,7 @@ def owned_price(offer: Offer, scenario: Scenario) -> OwnedPrice | None:
 
 
 def purchase(offer: Offer, row: Offer | None, scenario: Scenario, values: Values) -> float | None:
-    """What one host costs to buy: as the offer says, else by the price of its GPUs, else as the catalogue says; None: nobody says."""
+    """What one host costs to buy: as the offer says, else by the price of its GPUs, else as the catalogue says; None: no one says."""
     network = 1 + known(values, "network_share")
     if offer.capex_usd is not None and (row is None or row.capex_usd != offer.capex_usd):
         return offer.capex_usd
@@ -94,7 +94,7 @@ def purchase(offer: Offer, row: Offer | None, scenario: Scenario, values: Values
 
 
 def running(offer: Offer, price: float, scenario: Scenario, values: Values) -> tuple[tuple[str, float], ...]:
-    """Parts of a month beside capital."""
+    """Parts of a month next to capital."""
     finance, gpu = scenario.finance, scenario.catalog.gpus.get(offer.gpu)
     power_w = offer.power_w
     if gpu is not None and (power_w is None or "host_power_factor" in finance.values):

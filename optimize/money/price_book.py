@@ -21,10 +21,10 @@ Columns = tuple[float | None, float | None, float | None, float | None]
 
 @dataclass(frozen=True)
 class Price:
-    """One price of one offer or relay: exactly one of the four columns is the plan's (`grade` says which), others are beside it.
+    """One price of one offer or relay: exactly one of the four columns is the plan's (`grade` says which), others are next to it.
 
     `reference` is the row that the list price is from; `age_days` counts from the first day that its date allows to the day of the
-    book; None: nobody says when the price was made. `state` says that the contract behind it has ended or not begun, `hours_utc`
+    book; None: the day of the price is not stated. `state` says that the contract behind it has ended or not begun, `hours_utc`
     in which hours it holds (empty: in all).
     """
 
@@ -257,7 +257,7 @@ def claim_warnings(relay: Relay, catalog: Catalog) -> list[str]:
 
 
 def unstated_warnings(relay: Relay, catalog: Catalog, charged: Sequence[Price]) -> list[str]:
-    """List prices that a plan pays beside prices that the scenario writes, and the row's off-peak hours, which then do not hold."""
+    """List prices that a plan pays together with prices that the scenario writes, and the row's off-peak hours, which then do not hold."""
     listed = catalog.relays.get(relay.id)
     if listed is None or not charged:
         return []
@@ -278,7 +278,7 @@ def unstated_warnings(relay: Relay, catalog: Catalog, charged: Sequence[Price]) 
 
 
 def stale_warnings(prices: Sequence[Price]) -> list[str]:
-    """Used prices that are older than 90 days on the day of the book and state no last day; nor those of which nobody said the day."""
+    """Used prices that are older than 90 days on the day of the book and state no last day; nor those whose day is not stated."""
     old: dict[str, tuple[int, str]] = {}
     for price in prices:
         dated = price.grade != "quote" or price.evidence.valid_from

@@ -106,7 +106,7 @@ def quote_flags(relay: Relay, listed: Relay | None, catalog: Catalog) -> list[st
 
 
 def physics_flags(relay: Relay) -> Iterable[str]:
-    """Latencies that nobody ever measured."""
+    """Latencies below any that was ever measured."""
     if relay.ttft_p50_s < FASTEST_TTFT_S:
         hard = "; a round trip and one step of a large model take longer" if relay.ttft_p50_s <= FLOORS_S else ""
         yield f"first token after {relay.ttft_p50_s:g} s: the best median ever measured is {FASTEST_TTFT_S:g} s{hard}"
@@ -144,7 +144,7 @@ def price_flags(relay: Relay, listed: Relay, catalog: Catalog) -> list[str]:
             times = f"{price / source:.3g} times" if source else "more than"
             flags.append(f"its {side} price ${price:g} is {times} {whose} ${source:g}")
         elif price < (1 - (CLAIM_DISCOUNT if claimed else DEEP_DISCOUNT)) * source:
-            why = "nobody resells below cost for long" if claimed else _rate(relay, catalog)
+            why = "no seller resells below cost for long" if claimed else _rate(relay, catalog)
             flags.append(f"its {side} price ${price:g} is {1 - price / source:.0%} below {whose} ${source:g}: {why}")
     return flags
 

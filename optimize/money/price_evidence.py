@@ -14,7 +14,7 @@ from sim.named_files import sha256_of
 
 @dataclass(frozen=True)
 class Evidence:
-    """`sha256` is that of the whole file `document`; days are ISO, both included, empty where nobody states them."""
+    """`sha256` is that of the whole file `document`; days are ISO, both included, empty where not stated."""
 
     document: str = ""
     sha256: str = ""

@@ -51,7 +51,7 @@ def key_of(kind: str) -> str:
 def is_own(relay: Relay, listed: Relay | None, priced: str) -> bool:
     """Whether a price is the scenario's or its contract's rather than that of the catalogue's row `listed`.
 
-    A contract states the prices that stand beside it; a factor for off-peak hours makes a price of its own.
+    A contract states the prices that stand next to it; a factor for off-peak hours makes a price of its own.
     """
     if listed is None:
         return True

@@ -123,7 +123,7 @@ class CapacityStore:
     """A bounded key-value store that any number of processes may read and write at once. Where the disk refuses, it holds values for
     this run only.
 
-    Keys are hashes of the whole question, so that nobody overwrites another's answer with a different one. An entry that is damaged, of
+    Keys are hashes of the whole question, so that no process overwrites another's answer with a different one. An entry that is damaged, of
     another version, or no regular file counts as absent and is measured again.
     """
 

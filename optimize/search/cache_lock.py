@@ -34,7 +34,7 @@ def once(
 ) -> dict[str, Value]:
     """The value of every key: from the store, else computed here and stored, else awaited from a process that is at it.
 
-    `compute` is given at most `at_once` keys and returns their values in order. Nobody waits while it holds a claim, so that two
+    `compute` is given at most `at_once` keys and returns their values in order. No process waits while it holds a claim, so that two
     processes never wait for each other; those that want the same many keys share them out.
 
     >>> store = CapacityStore(None)
@@ -70,7 +70,7 @@ def found(store: CapacityStore, keys: Sequence[str]) -> dict[str, Value]:
 
 @contextmanager
 def claimed(store: CapacityStore, keys: Sequence[str], most: int, force: bool = False) -> Iterator[list[str]]:
-    """Within, up to `most` of `keys` are claimed by nobody else; the list may be empty. With `force`, they are taken whoever has them."""
+    """Within, up to `most` of `keys` no other process claims; the list may be empty. With `force`, they are taken whoever has them."""
     folder = folder_of(store)
     if folder is None or force:
         yield list(keys[:most])

@@ -121,7 +121,7 @@ def telling(problem: ProgramInput, found: HourEvidence, worst: dict[int, float])
     """The promises of which an hour has a verdict: those that do not hold in it, and those that no hour before attained less; `worst`
     learns.
 
-    Where nobody came, an hour says nothing of a promise, in either direction.
+    Where no request came, an hour says nothing of a promise, in either direction.
     """
     rows, holds = [], found.holds(found.quantiles)
     for i, row in enumerate(problem.slos):

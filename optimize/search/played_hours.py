@@ -21,7 +21,7 @@ from sim.plural import counted
 from sim.scenario.scenario import Scenario
 from sim.traffic import slice_length_s, stretch
 
-SOON_S = 600.0  # after a change: shown beside the whole hour, by which the promise is judged
+SOON_S = 600.0  # after a change: shown next to the whole hour, by which the promise is judged
 PROOFS = ("hours", "changes", "day")  # what is played: each hour alone, also the steepest changes, every hour of the week
 
 

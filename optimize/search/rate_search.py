@@ -30,7 +30,7 @@ WARMUP_S = 600.0  # prefix caches start empty: by then 93 % of users with the de
 PLAIN_WARMUP_S = 120.0  # without a prefix cache
 WINDOW_S = (600.0, 1800.0)  # ten minutes at least, for the noise of minutes; then as long as ENOUGH requests take
 ENOUGH = 150_000
-MISSES = 5  # that a promise allows a class in the window of one seed, at least: with fewer, nobody knows whether it is kept
+MISSES = 5  # that a promise allows a class in the window of one seed, at least: with fewer, no one knows whether it is kept
 MOST_REQUESTS, LONGEST_S = 2_000_000, 30 * 86_400.0  # how far a window grows for that
 RESOLUTION = 0.005  # from one rate to the next
 ROUGH = 4  # steps: resolution of the pilot, which shows where to look closely
@@ -133,7 +133,7 @@ def trial_of(slos: Sequence[SloRow], runs: Sequence[SeedRun]) -> Trial:
 
 
 def search_settings() -> list[object]:
-    """What an answer depends on beside scenario and probe."""
+    """What an answer depends on besides scenario and probe."""
     windows = [WARMUP_S, PLAIN_WARMUP_S, WINDOW_S, ENOUGH, MISSES, MOST_REQUESTS, LONGEST_S, HOUR_S]
     steps = [RESOLUTION, ROUGH, FIRST_STEP, STRIDE, HIGHEST, LOWEST, MARGIN_STEP, MARGIN_STEPS, MARGIN_FACTOR, HALVINGS]
     return [SEARCH_SEEDS, MARGIN_SEEDS, *windows, *steps, DRIFT, LOG_DRIFT, PART]

@@ -179,6 +179,6 @@ def sample_of(
         block = (log.arrival_ps[inside & (log.class_id == row.class_index)] - start) * BLOCKS // (end - start)
         blocks_seen[:, i] = np.bincount(block, minlength=BLOCKS)
         blocks_met[:, i] = np.bincount(block, weights=sent <= row.limit_s, minlength=BLOCKS)
-        seen[targets, i] += len(samples) - len(sent)  # nobody is to blame
+        seen[targets, i] += len(samples) - len(sent)  # no one is to blame
         latency.append(samples.astype(np.float32))
     return HourSample(met, seen, tuple(latency), int(np.count_nonzero(inside)), 0, 0, blocks_met, blocks_seen)

@@ -34,7 +34,7 @@ def wait_growth(arrival_ps: Int64s, ttft_s: Floats, from_ps: int, to_ps: int) ->
     """By how much requests wait longer at the end of the window than at its start, as a share of the window.
 
     Work that comes faster than it is served by the share e makes the wait grow by e seconds a second, whatever the promise. The wait is
-    that for the first token, which long answers do not lengthen; refused requests wait for nothing. 0 where nobody came at an end.
+    that for the first token, which long answers do not lengthen; refused requests wait for nothing. 0 where no one came at an end.
 
     >>> second = 10**12
     >>> wait_growth(np.arange(10) * second, np.arange(10) * 0.1, 0, 10 * second)

@@ -34,7 +34,7 @@ def measured_terms(scenario: Scenario, slos: tuple[SloRow, ...]) -> tuple[PoolTe
 
 
 def offer_terms(offer: Offer, rates: Rates, scenario: Scenario, rows: int) -> PoolTerms | None:
-    """The pool of one offer from its rates by pool size; None when it serves nobody.
+    """The pool of one offer from its rates by pool size; None when it serves no request.
 
     Loads are those of the largest size; with several sizes the smallest fixes the line slope * n - intercept, at the class that
     suffers most from small pools.
@@ -82,7 +82,7 @@ def class_alone(problem: ProgramInput, c: int) -> ProgramInput:
 
 
 def answered(name: str, problems: Sequence[ProgramInput]) -> Alternative:
-    """Cost of all `problems` together, or which share of their requests nobody can serve."""
+    """Cost of all `problems` together, or the share of their requests that cannot be served."""
 
     cost, lost, asked = 0.0, 0.0, 0.0
     for problem in problems:

@@ -201,7 +201,7 @@ def build_fleet(
 
 
 def shares_of(scenario: Scenario, pools: list[NamedPool], relays: list[NamedRelay], costs: list[StepCost]) -> Floats:
-    """[classes, targets] who gets which share of each class; a class that nobody may serve gets a row of zeros. Raises InputError."""
+    """[classes, targets] who gets which share of each class; a class that no one may serve gets a row of zeros. Raises InputError."""
     demand, problems = demand_of(scenario), []
     known = {relay.id: relay for relay in (*scenario.catalog.relays.values(), *scenario.relays)}
     fixed = np.zeros((len(scenario.request_classes), len(pools) + len(relays)))
@@ -316,7 +316,7 @@ def simulate_fleet(
 LOG_COLUMNS = (
     ("arrival_s", "s", "arrival at the client's side, since the start of the simulation (warm-up included)"),
     ("class", "", "request class"),
-    ("target", "", "pool or relay that served it; empty where nobody may"),
+    ("target", "", "pool or relay that served it; empty where none may"),
     ("replica", "", "replica index in the pool; -1 for a relay"),
     ("status", "", "finished, rejected, failed, timed_out or in_flight"),
     ("input_tokens", "tokens", "prompt"),

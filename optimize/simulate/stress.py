@@ -1,4 +1,4 @@
-"""A saved plan under what nobody planned for: more users, longer steps, a relay that is out, spot hosts reclaimed, a host that fails.
+"""A saved plan under what it was not planned for: more users, longer steps, a relay that is out, spot hosts reclaimed, a host that fails.
 
 Each case is one hour of the plan on the simulator, on seeds that nothing else uses; what happens, happens when the hour begins.
 """

@@ -137,7 +137,7 @@ def _relay_out(plan: Json, scenario: Scenario, demand: Demand) -> Case | str:
         for each in fleet.targets
     )
     taker = {
-        "none": "nobody takes over (policy.relay_failover)",
+        "none": "nothing takes over (policy.relay_failover)",
         "relays": "other relays take over",
         "fleet": "other relays and own pools take over",
     }

@@ -58,7 +58,7 @@ $ echo $?
 ## Evidence
 
 `grade` says how firm a price is: `quote` (made to you; any price that a scenario writes), `contract`, `list` (published by the
-seller), `claimed` (nobody who sells stands behind it). Of several rows of one vendor, model and format a plan uses the firmest;
+seller), `claimed` (no seller stands behind it). Of several rows of one vendor, model and format a plan uses the firmest;
 claimed rows only with `policy.trust_claims`. A `!` in a list means that something speaks against the row, and says what below it:
 
 - a claimed price that equals the maker's price of the other side, is dearer than the maker's, or under half of it;
@@ -77,7 +77,7 @@ my-model/config.json}]`. Parameters are counted from the shape. Readable kinds (
 
 
 def fields_of(record: type) -> list[tuple[str, str, str]]:
-    """(name, kind, meaning) of each field, the meaning as the comment beside it says.
+    """(name, kind, meaning) of each field, the meaning as the comment next to it says.
 
     >>> fields_of(Source)[1]
     ('date', 'text', '')

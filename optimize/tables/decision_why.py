@@ -153,10 +153,10 @@ def no_plan_lines(plan: Plan, bill: Bill, found: NoPlan) -> list[str]:
     lines = []
     if found.smallest_budget_usd is not None:
         lines.append(f"the smallest budget that serves everything: {bill.money(cents_of(plan, found.smallest_budget_usd))} a month")
-    lines += [f"no budget serves all of {name}" for name in found.never if name not in found.nobody]
+    lines += [f"{name} cannot be served in full at any budget" for name in found.never if name not in found.nobody]
     long = [each.class_name for each in found.too_long]
     lines += [each.sentence for each in found.too_long]
-    lines += [f"nobody may serve {name}: no candidate is allowed to, at any price or latency" for name in found.nobody if name not in long]
+    lines += [f"no candidate may serve {name}, at any price or latency" for name in found.nobody if name not in long]
     lines.append(f"at best {found.served_share:.2%} of all requests are served inside their promises")
     for left in found.left:
         always = len(left.hours) == len(plan.demand.slices)

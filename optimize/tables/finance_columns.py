@@ -77,7 +77,7 @@ PRICES = (
     Column("reference", "str", "", "catalogue row that the list price is from; another row than `name`: another vendor's"),
     Column("source", "str", "", "where the plan's price comes from"),
     Column("date", "str", "", "its date"),
-    Column("age_days", "int", "days", "age on the first day of the horizon; empty: nobody says when the price was made"),
+    Column("age_days", "int", "days", "age on the first day of the horizon; empty: the day of the price is not stated"),
     Column("valid_from", "str", "", "first day of the price, where a contract states it"),
     Column("valid_until", "str", "", "last day of the price: of the contract, or before an announced change"),
     Column("document", "str", "", "what the price is read from: a contract or quote, the catalogue's file, the scenario"),

@@ -143,7 +143,7 @@ NOTABLE = 0.001  # share of a class's requests without an answer, from which the
 
 
 def unanswered_words(plan: Plan, proof: Verification) -> str:
-    """Which classes have requests that nobody answers although the promises hold; empty where none has a notable share."""
+    """Which classes have requests that no one answers although the promises hold; empty where none has a notable share."""
     worst: dict[int, float] = {}
     for each in proof.verdicts:
         worst[each.row.class_index] = max(worst.get(each.row.class_index, 0.0), each.unanswered)
@@ -193,8 +193,8 @@ def causes(plan: Plan, bill: Bill) -> str:
     parts, asked = plan.gap_parts, reserves(plan)
     assert parts is not None
     shares = [(parts.reserve_usd, f"for the reserve ({' and '.join(asked)})")] if asked else []
-    shares += [(parts.margin_usd, "for the margin"), (parts.integrality_usd, "because hosts are whole")]
-    shares.append((parts.pooling_usd, "because pools are small"))
+    shares += [(parts.margin_usd, "for the margin"), (parts.integrality_usd, "for whole hosts")]
+    shares.append((parts.pooling_usd, "for small pools"))
     told = ", ".join(f"{bill.money(cents_of(plan, usd))} {why}" for usd, why in shares)
     return f"of the cost, {told}; the rest is {bill.money(cents_of(plan, parts.least_usd))}"
 

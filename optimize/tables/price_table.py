@@ -1,4 +1,4 @@
-"""The price book for people: what is bought, list beside quoted, contracted and claimed, in the width of a screen or page."""
+"""The price book for people: what is bought, list prices next to quoted, contracted and claimed ones, in the width of a screen or page."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ CHUNKS = (512, 1024, 4096, 8192)
 class Lever:
     """`price` says what it asks in return; `scenario` None: it cannot be pulled here, `price` says why.
 
-    `extra_usd` is paid beside the plan.
+    `extra_usd` is paid next to the plan.
     """
 
     name: str

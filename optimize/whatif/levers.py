@@ -1,4 +1,4 @@
-"""Levers, each planned again and ranked by what it saves; and rules of thumb beside what the simulator says of them."""
+"""Levers, each planned again and ranked by what it saves; and rules of thumb compared with the simulator."""
 
 from __future__ import annotations
 

@@ -159,7 +159,7 @@ POINT = (
     Column("requests_per_month", "float", "requests", "demand of a month"),
     Column("own_share", "float", "share", "part of the requests served by own GPUs"),
     Column("relay_share", "float", "share", "part of the requests served by relays"),
-    Column("unserved_share", "float", "share", "part of the requests that nobody serves inside SLO and budget"),
+    Column("unserved_share", "float", "share", "part of the requests that is not served inside SLO and budget"),
     Column("answer", "str", "", "GPUs by type, least to most, and the part that relays serve"),
     Column("gpus_peak", "int", "GPUs", "GPUs that run in the busiest hour"),
     Column("margin", "float", "share", "attainment minus quantile of the tightest promise; negative: missed"),

@@ -25,7 +25,7 @@ from sim.scenario.schema.fields import MOST
 from sim.traffic import demand as demand_of
 
 WANTED = 0.9
-SIZES = (0.5, 0.75, 0.9, 0.97)  # quantiles of the drawn load for which plans are made, beside the one for today's
+SIZES = (0.5, 0.75, 0.9, 0.97)  # quantiles of the drawn load for which plans are made, next to the one for today's
 RISK = (
     Column("plan", "str", "", "the load that the plan was made for, times today's"),
     Column("answer", "str", "", "that plan in a few words"),
@@ -218,6 +218,6 @@ def notes_of(table: Table, scenario: Scenario, samples: int) -> tuple[str, ...]:
             f"the cheapest of them that holds with 90 % is the plan {chosen[0]} ({chosen[1]}): {middle} {currency} a month in the median, "
             f"{low} to {high} from P10 to P90"
         )
-    words.append("plans stay as they are under every draw: nobody adds a host or moves traffic; inputs are drawn independently")
+    words.append("plans stay as they are under every draw: no host is added and no traffic moves; inputs are drawn independently")
     words.append("a draw is one seed of the busiest hours: more --samples narrow the shares")
     return tuple(words)

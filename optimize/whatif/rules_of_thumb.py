@@ -1,4 +1,4 @@
-"""Rules of thumb beside the simulator: the same replica under another format or limit, at the scenario's own promises."""
+"""Rules of thumb compared with the simulator: the same replica under another format or limit, at the scenario's own promises."""
 
 from __future__ import annotations
 

@@ -105,7 +105,7 @@ def sent(tasks: dict[str, Job], where: Where) -> Iterator[tuple[str, Outcome]]:
 
 
 def named(key: str, task: Job) -> tuple[str, Outcome]:
-    """The outcome of `task` beside its key: outcomes come back in any order."""
+    """The outcome of `task` next to its key: outcomes come back in any order."""
     return key, run_job(task)
 
 

@@ -42,7 +42,7 @@ class Task:
     scenario: Scenario
     factors: Factors = ()
     cache: Path | None = None
-    keep_fleet: bool = False  # keep what `simulate --plan` reads beside the row, under "plan"
+    keep_fleet: bool = False  # keep what `simulate --plan` reads next to the row, under "plan"
 
     @property
     def key(self) -> str:

@@ -98,7 +98,7 @@ class Point:
     notes: str
     cached_tokens: int = 0
     limits: Mapping[str, int] = field(default_factory=dict)
-    settings: Settings = PLAIN  # what the source's scripts say beside its rows
+    settings: Settings = PLAIN  # what the source's scripts say next to its rows
 
     @property
     def fits(self) -> bool:

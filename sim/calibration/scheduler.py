@@ -1,6 +1,6 @@
 """The scheduler of docs/explanation/engine.md in floating-point seconds, one step at a time and compiled.
 
-Each request holds `q.extra` blocks beside those of its tokens. An engine that decides ahead (`q.ahead`) admits
+Each request holds `q.extra` blocks next to those of its tokens. An engine that decides ahead (`q.ahead`) admits
 what had come when the step before this one began: `head` to `known`.
 
 `q` is the engine (ENGINE), `step` what it computes now (STEP), `r` the requests (REQUEST); `running` lists those with memory in the order

@@ -1,4 +1,4 @@
-"""What is assumed of a relay's latency where nobody measured it: how TTFT grows with the prompt.
+"""What is assumed of a relay's latency where no one measured it: how TTFT grows with the prompt.
 
 Published TTFTs are those of prompts of about a thousand tokens. A longer one is computed first: 2 operations per active parameter and
 token, on the part of a host that one request gets. Taken here: four H100 at 60 % of their dense 16-bit peak, which is about what one of the
@@ -26,5 +26,5 @@ def assumed_prefill_s_per_token(model: Model | None) -> float:
 
 
 def has_assumed_latency(relay: Relay) -> bool:
-    """Whether the plan rests on an assumption about the latency of `relay`: nobody has probed it."""
+    """Whether the plan rests on an assumption about the latency of `relay`: no one has probed it."""
     return relay.latency is None

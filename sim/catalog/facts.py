@@ -1,4 +1,4 @@
-"""Frozen records of the facts in the YAML files beside this one. No behaviour, no defaults for facts."""
+"""Frozen records of the facts in the YAML files of this folder. No behaviour, no defaults for facts."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ class Offer:
     colocation_usd_per_month: float | None = None  # of one host
     capex_source: Source | None = None
     spot_usd_per_hour: dict[str, float] = field(default_factory=dict)  # quantile ("0.5") -> price of the host; {} where not spot
-    spot_availability: float | None = None  # share of hours in which the host can be had; None: nobody published it
+    spot_availability: float | None = None  # share of hours in which the host can be had; None: not published
     contract: Contract | None = None  # document behind a contracted or quoted price
 
 

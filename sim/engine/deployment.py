@@ -72,4 +72,4 @@ class StepCost:
     request_ps: int  # once per request, before it reaches the queue: tokenise, HTTP
     calibrated: bool
     error: dict[str, float]  # median and p90 relative error by metric, from the calibration row
-    sequence_blocks: int = 0  # KV blocks that a sequence holds beside those of its tokens: full windows, states
+    sequence_blocks: int = 0  # KV blocks that a sequence holds next to those of its tokens: full windows, states

@@ -3,7 +3,7 @@
 # Columns of `table` (ENDED: first of the list of finished rows); behind them stand base_ps[0..max_tokens] and context_ps[0..max_seqs].
 # PROMPTS: the first record of `links` that is a system prompt; SYSTEMS: how many there are per replica; SLACK: of session affinity;
 # LEVELS: number of priorities; AHEAD: 1 where a step is decided on while the one before it runs;
-# EXTRA: blocks that a sequence holds beside those of its tokens.
+# EXTRA: blocks that a sequence holds next to those of its tokens.
 KV_BLOCKS, WATERMARK, MAX_SEQS, MAX_TOKENS, SEQUENCE_PS, PAIR_PS, PREFILL_PS, ROUTER, NEXT, ERROR, ENDED = range(11)
 CACHING, PROMPTS, SYSTEMS, SLACK, LEVELS, CONTEXT, AHEAD, EXTRA, HEADER = range(11, 20)
 WAKE, OUTSTANDING = 0, 1  # rows of `front`

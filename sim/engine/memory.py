@@ -88,7 +88,7 @@ def kv_bytes_per_sequence_and_gpu(deployment: Deployment) -> float:
 
 
 def sequence_blocks(deployment: Deployment) -> int:
-    """Blocks that a sequence takes beside those of its tokens: what it holds however long it is, in blocks of the growing layers."""
+    """Blocks that a sequence takes next to those of its tokens: what it holds however long it is, in blocks of the growing layers."""
     fixed = kv_bytes_per_sequence_and_gpu(deployment)
     return math.ceil(fixed / (kv_bytes_per_token_and_gpu(deployment) * BLOCK_TOKENS)) if fixed else 0
 

@@ -35,7 +35,7 @@ COEFFICIENTS: dict[str, tuple[float, str]] = {
     "attention_efficiency": (0.45, "share of the peak 16-bit rate that prefill attention reaches"),
     "elementwise_passes": (
         14.0,
-        "times that a hidden state crosses memory per layer beside matrix products",
+        "times that a hidden state crosses memory per layer next to matrix products",
     ),
     "expert_layer_s": (25e-6, "seconds per layer of a mixture of experts that no batch size removes: routing, sorting, gathering"),
     "allreduce_latency_s": (6e-6, "seconds of one all-reduce of nothing between two GPUs, and of waiting for the slower one"),

@@ -152,7 +152,7 @@ def share_prompt(q: Any, table: Any, links: Any, r: int, i: int) -> None:
 
 @compiled
 def _leave_prompt(q: Any, table: Any, links: Any, r: int, i: int, whole: int) -> tuple[int, int]:
-    """Record of the system prompt if nobody holds it now, else -1; and how many of the blocks of row i stay in use with others."""
+    """Record of the system prompt if no request holds it now, else -1; and how many of the blocks of row i stay in use with others."""
     c, k = prompt_of(table, links, r, i), links[i].system_blocks
     if c < 0:
         return -1, 0

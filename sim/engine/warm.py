@@ -36,7 +36,7 @@ def announce(tell: Callable[[str], None]) -> bool:
 def warm_up(tell: Callable[[str], None]) -> float:
     """Seconds that it took to load or compile the kernel; `tell` hears of a compilation before and after it.
 
-    Needed by nobody: the first simulation compiles too, in silence.
+    Optional: the first simulation compiles too, without a message.
     """
     start_s, compiling = time.perf_counter(), announce(tell)
     for caching in (False, True):

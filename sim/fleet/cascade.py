@@ -70,8 +70,9 @@ def check_cascade(fleet: Fleet, cascade: Cascade) -> Ints:
 def simulate_cascade(fleet: Fleet, requests: Requests, seed: int, run: Simulate) -> SimulationResult:
     """Log and totals of `requests`: one row for each, with the answer that counts; TTFT is the first token of that answer.
 
-    `run` simulates a fleet without a cascade. An answer in vain must be whole before the stronger model starts (nobody judges half of
-    one); its attempts count, and its tokens are in the totals of its target. A first answer that never became whole is not asked again.
+    `run` simulates a fleet without a cascade. An answer in vain must be whole before the stronger model starts (half of one cannot be
+    judged); its attempts count, and its tokens are in the totals of its target. A first answer that never became whole is not asked
+    again.
     """
     cascade = fleet.cascade
     assert cascade is not None

@@ -51,7 +51,7 @@ def closed_loop(requests: Requests, users: int, think_ps: int) -> Turns:
 
 
 def session_turns(requests: Requests, think_ps: npt.NDArray[np.int64]) -> Turns:
-    """Turns in which a request waits for the one before it of the same `session_id`; those with -1 wait for nobody."""
+    """Turns in which a request waits for the one before it of the same `session_id`; those with -1 do not wait."""
     order = np.argsort(requests.session_id, kind="stable")
     sessions = requests.session_id[order]
     follows = np.flatnonzero((sessions[1:] == sessions[:-1]) & (sessions[1:] >= 0))

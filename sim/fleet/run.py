@@ -34,7 +34,7 @@ PIECE = 65536
 
 
 def plain_offer(state: PoolState) -> Offer:
-    """Offers to a pool that nobody watches: it is advanced when the next request comes."""
+    """Offers to a pool without an observer: it is advanced when the next request comes."""
     return partial(kernel.offer, *state.arrays)
 
 

@@ -102,7 +102,7 @@ def schedule_arrivals(
             event.callbacks = callbacks
             schedule(event, after, gap_ps)  # type: ignore[arg-type]  # SimPy takes any int as priority
         else:
-            callbacks.clear()  # it holds this function, which holds the fleet: nobody would free them at once
+            callbacks.clear()  # it holds this function, which holds the fleet: otherwise they would not be freed at once
 
     callbacks: list[Callable[[Any], None]] = [arrive]
     event = simpy.Event(env)

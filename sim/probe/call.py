@@ -142,7 +142,7 @@ class TooMuch(Exception):
 async def _meter(response: Any) -> None:
     """The body of `response` is counted as it comes: an endless one ends in TooMuch before it fills the memory."""
     if response.headers.get("content-encoding", "identity").strip().lower() not in ("", "identity"):
-        raise TooMuch("the answer is packed, although nobody asked for that")
+        raise TooMuch("the answer is packed, although no one asked for that")
     response.stream = _counted()(response.stream, _WATCH.get().most_bytes)
 
 

@@ -103,10 +103,8 @@ def profile_text(profile: dict[str, Any]) -> str:
     yaml.width = 120
     stream = io.StringIO()
     yaml.dump(profile, stream)
-    lacking = (
-        "" if "usd_per_mtok_input" in profile else "#   No price was known: write usd_per_mtok_input and usd_per_mtok_output beside it.\n"
-    )
-    use = "# Measured by `servemix probe`. In a scenario: relays: [{profile: THIS_FILE}]; keys beside `profile` win over keys in here.\n"
+    lacking = "" if "usd_per_mtok_input" in profile else "#   No price was known: add usd_per_mtok_input and usd_per_mtok_output.\n"
+    use = "# Measured by `servemix probe`. In a scenario: relays: [{profile: THIS_FILE}]; keys next to `profile` win over keys in here.\n"
     return use + lacking + stream.getvalue()
 
 

@@ -19,7 +19,7 @@ NO_KEY = "none"  # the official client insists on a key; servers without one ign
 
 
 def read_key(environment_name: str | None, file: Path | None) -> str:
-    """The key; `NO_KEY` when neither source is named: a key is never sent that nobody asked to send. Raises InputError without its text."""
+    """The key; `NO_KEY` when neither source is named: a key is never sent unless asked for. Raises InputError without its text."""
     if environment_name is not None and file is not None:
         raise InputError("--key-env and --key-file: give one of the two")
     if environment_name is not None:

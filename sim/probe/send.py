@@ -12,7 +12,7 @@ from sim.probe import attempts
 from sim.probe.attempts import Attempt, Patience, Prompt, Reply
 from sim.probe.caps import CapReached, Ledger
 
-GONE = 20  # attempts in a row without a connection after which nobody is expected to answer
+GONE = 20  # attempts in a row without a connection after which no answer is expected
 Call = Callable[[Prompt], Awaitable[Reply]]
 
 
@@ -27,7 +27,7 @@ class Sender:
         self.began = time.perf_counter()
         self.stopped = ""  # why nothing more is sent
         self.refused = False  # the endpoint takes no request of this kind
-        self._unreachable = 0  # attempts in a row that found nobody
+        self._unreachable = 0  # attempts in a row without a connection
         self._next = 0
         self._answered = False
 

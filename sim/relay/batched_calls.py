@@ -1,4 +1,4 @@
-"""Requests of a relay that nothing delays, computed at once: no limit, no error, nobody who watches, so no event is needed."""
+"""Requests of a relay that nothing delays, computed at once: no limit, no error and no observer, so no event is needed."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ class ContextSpec(Keys):
 
 def _room(spec: ContextSpec) -> ContextSpec:
     if spec.max - spec.reserve - spec.min_output < 1:
-        wrong_alone(f"max {spec.max} leaves no prompt beside reserve {spec.reserve} and min_output {spec.min_output}")
+        wrong_alone(f"max {spec.max} leaves no prompt next to reserve {spec.reserve} and min_output {spec.min_output}")
     if spec.max_output is not None and spec.max_output < spec.min_output:
         wrong_alone(f"max_output {spec.max_output} is below min_output {spec.min_output}")
     return spec

@@ -10,7 +10,7 @@ from typing import Any
 from sim.scenario.schema.scenario import ScenarioSpec
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
-FILE = "scenario.schema.json"  # stands beside the samples
+FILE = "scenario.schema.json"  # stands together with the samples
 EDITOR_LINE = f"# yaml-language-server: $schema={FILE}"
 
 

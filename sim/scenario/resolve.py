@@ -264,7 +264,7 @@ def _relay(spec: RelaySpec, catalog: Catalog, path: Path) -> Relay:
 
 
 def context_of_model(model: str, catalog: Catalog) -> int:
-    """Longest prompt and answer that a relay of `model` takes where nobody says: that of the model, else the shortest that any row of the
+    """Longest prompt and answer that a relay of `model` takes where no one says: that of the model, else the shortest that any row of the
     catalogue states for it, else the default of a relay.
     """
     if model in catalog.models:
@@ -279,7 +279,7 @@ def _source(path: Path, row: Source | None = None) -> Source:
 
 
 def _warnings(spec: ScenarioSpec, classes: tuple[RequestClass, ...], offers: tuple[Offer, ...], relays: tuple[Relay, ...]) -> list[str]:
-    """What is allowed but looks like a slip: patterns that match nothing, classes that nobody may serve."""
+    """What is allowed but looks like a slip: patterns that match nothing, classes that no candidate may serve."""
     names = [each for offer in offers for each in (offer.id, offer.provider)]
     names += [each for relay in relays for each in (relay.id, relay.vendor)]
     found = []
@@ -298,10 +298,10 @@ def _warnings(spec: ScenarioSpec, classes: tuple[RequestClass, ...], offers: tup
 
 
 def _long_promises(classes: tuple[RequestClass, ...]) -> list[str]:
-    """Limits of chats that nobody would wait for; batches and embeddings may."""
+    """Limits of chats that no user would wait for; batches and embeddings may."""
     return [
         f"request_classes.{each.name}.slo.{s.metric}.p{100 * s.quantile:g}: {s.limit_s:g} seconds is long for a chat; "
-        f"is {s.limit_s:g} milliseconds meant? write {s.limit_s / 1000:g}; if not, kind: batch says that nobody waits"
+        f"is {s.limit_s:g} milliseconds meant? write {s.limit_s / 1000:g}; if not, write `kind: batch`, which says that no user waits"
         for each in classes
         for s in each.slo
         if each.kind == "chat" and s.limit_s > LONGEST_PLAUSIBLE_S.get(s.metric, float("inf"))

@@ -269,7 +269,7 @@ class Scenario:
     commitments: tuple[Commitment, ...] = ()
     futures: tuple[Future, ...] = ()
     ranges: dict[str, tuple[float, float]] = field(default_factory=dict)  # low and high end of uncertain inputs, by key or factor.NAME
-    routing: Routing | None = None  # tiers of models, the classifier, evaluations; None: nobody said
+    routing: Routing | None = None  # tiers of models, the classifier, evaluations; None: not given
     overrides: tuple[str, ...] = ()  # `--set` texts that the scenario was loaded with
     text: WrittenText | None = None  # what it was read from, where that is no file
 

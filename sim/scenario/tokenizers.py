@@ -15,7 +15,7 @@ WIDE = ("CJK", "HIRAGANA", "KATAKANA", "HANGUL", "IDEOGRAPHIC", "FULLWIDTH", "BO
 
 
 def tokenizer_of(model: str, catalog: Catalog) -> Tokenizer | None:
-    """The tokenizer that `model` is known to use; None for a model of which nobody said.
+    """The tokenizer that `model` is known to use; None for a model whose tokenizer is not known.
 
     >>> from sim.catalog.loader import load_catalog
     >>> tokenizer_of("deepseek-v3.2", load_catalog()).id, tokenizer_of("my-model", load_catalog())

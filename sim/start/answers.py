@@ -58,6 +58,6 @@ def check(answers: Answers, currencies: set[str]) -> None:
     if answers.mix not in public.load().mixes:
         problems.append(f"--mix {shown(answers.mix)} is no public traffic; {nearest(answers.mix, public.load().mixes)}")
     if answers.bill is not None and answers.requests_per_user is not None:
-        problems.append("--requests-per-user beside --from-bill: the bill says how many requests there are; leave one out")
+        problems.append("--requests-per-user and --from-bill: the bill says how many requests there are; leave one out")
     if problems:
         raise InputError(problems)

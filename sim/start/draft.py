@@ -24,7 +24,7 @@ class Gap:
 
 @dataclass(frozen=True)
 class Value:
-    """`text` as it stands in the file, and the comment beside it. `filled`: nobody said it, public traffic or an assumption does."""
+    """`text` as it stands in the file, and the comment next to it. `filled`: taken from public traffic or assumed."""
 
     text: str
     comment: str = ""

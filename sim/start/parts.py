@@ -38,7 +38,7 @@ def lengths(answers: Answers, side: str, index: int, mean: float | None, origin:
 
 
 def limits(answers: Answers, index: int) -> tuple[Value, Value, list[Gap]]:
-    """The two latency promises of a class, p95, and the gaps where nobody said them."""
+    """The two latency promises of a class, p95, and the gaps where they were not given."""
     found, gaps = [], []
     for metric, given in (("ttft", answers.ttft_s), ("tpot", answers.tpot_s)):
         value, gap = usual(metric, f"request_classes.{index}.slo.{metric}.p95", " s")
@@ -51,7 +51,7 @@ def limits(answers: Answers, index: int) -> tuple[Value, Value, list[Gap]]:
 
 
 def models(names: tuple[str, ...], index: int, catalog: Catalog, origin: str) -> tuple[Value, list[Gap]]:
-    """The models that may answer: those of `origin`, with open weights beside them where nothing of it can be self-hosted."""
+    """The models that may answer: those of `origin`, with open weights next to them where nothing of it can be self-hosted."""
     own = list(dict.fromkeys(names))
     if any(name in catalog.models for name in own):
         return Value(_list(own), f"from {origin}"), []

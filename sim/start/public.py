@@ -56,7 +56,7 @@ def load() -> Public:
 
 
 def stand_ins(model: str) -> list[str]:
-    """Open-weight models to try beside `model`, by the size that its name tells.
+    """Open-weight models to try together with `model`, by the size that its name tells.
 
     >>> stand_ins("gpt-4.1"), stand_ins("gpt-4.1-mini")
     (['llama-3.3-70b'], ['llama-3.1-8b'])

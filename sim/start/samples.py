@@ -28,7 +28,7 @@ def sample_names() -> list[str]:
 
 
 def copy_sample(sample: str, path: Path, force: bool = False) -> list[Path]:
-    """The sample in `path`, and beside it the files that it names; returns all that was written. Raises InputError before it writes any."""
+    """The sample in `path`, and next to it the files that it names; returns all that was written. Raises InputError before it writes."""
     folder = samples_folder()
     if sample not in sample_names():
         hint = ", ".join(nearest(sample, sample_names()) or sample_names())

@@ -9,7 +9,7 @@ from sim.start.draft import ClassDraft, Draft, Gap, Value
 
 DEFAULT_USERS = 10_000.0
 DEFAULT_MODEL = "llama-3.1-8b"
-MARKS = "Values marked `filled:` are nobody's answer: they come from public traffic or are assumptions. Replace those that you know."
+MARKS = "Values marked `filled:` were not given: they come from public traffic or are assumptions. Replace those that you know."
 
 
 def starter(answers: Answers, catalog: Catalog, conversations: float | None = None) -> Draft:
@@ -60,7 +60,7 @@ def _traffic(answers: Answers, conversations: float | None, gaps: list[Gap]) -> 
         users = Value(parts.plain(DEFAULT_USERS), "an assumption: users on a weekday", filled=True)
         if conversations is None:
             ends = f"{DEFAULT_USERS / 10:g}", f"{DEFAULT_USERS * 10:g}"
-            gaps.append(Gap("traffic.daily_active_users", "users on a weekday", *ends, "a tenth to ten times of it: nobody said"))
+            gaps.append(Gap("traffic.daily_active_users", "users on a weekday", *ends, "a tenth to ten times of it: not given"))
     if conversations is not None:
         often = Value(f"{conversations:.7g}", "computed from the bill; only users x conversations x turns matters")
         turns = Value(turns.text, "only users x conversations x turns matters here", filled=True)

@@ -1,4 +1,4 @@
-"""A draft as the text of a scenario file: every key with its unit or reason beside it."""
+"""A draft as the text of a scenario file: every key with its unit or reason next to it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ COMMENT_COLUMN = 34
 
 
 def scenario_text(draft: Draft) -> str:
-    """YAML with comments; values that nobody gave are marked `# filled: ...` with their source."""
+    """YAML with comments; values that were not given are marked `# filled: ...` with their source."""
     return "\n".join(_lines(draft)) + "\n"
 
 

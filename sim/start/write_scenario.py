@@ -20,7 +20,7 @@ def check_target(path: Path, force: bool) -> None:
 
 
 def write_new(path: Path, text: str, force: bool = False) -> None:
-    """`text` in `path`, written beside it first; without `force` an existing file is left alone, also one that appears meanwhile."""
+    """`text` in `path`, written next to it first; without `force` an existing file is left alone, also one that appears meanwhile."""
     write_bytes_new(path, text.encode(), force)
 
 

@@ -48,7 +48,7 @@ def refused_share(request_class: RequestClass, turns_mean: float) -> float:
 
 
 def with_refused(samples: npt.NDArray[Any], share: float) -> npt.NDArray[Any]:
-    """Latencies of what was sent, and infinity for each request that the budget refused beside them.
+    """Latencies of what was sent, and infinity for each request that the budget refused next to them.
 
     >>> with_refused(np.array([1.0, 2.0, 3.0]), 0.25).tolist()
     [1.0, 2.0, 3.0, inf]

@@ -34,7 +34,7 @@ class Turns:
     input_tokens: Ints
     output_tokens: Ints
     prefix_tokens: Ints
-    refused: int = 0  # prompts beside these rows that a token budget has refused
+    refused: int = 0  # prompts next to these rows that a token budget has refused
 
     def __len__(self) -> int:
         return len(self.turn)

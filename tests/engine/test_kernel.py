@@ -46,7 +46,7 @@ def test_a_prompt_longer_than_the_token_budget_is_prefilled_in_chunks() -> None:
 def test_a_decode_goes_before_the_rest_of_a_prompt() -> None:
     limits = EngineLimits(max_num_seqs=4, max_num_batched_tokens=10)
     log = probe(make_pool(limits=limits), make_requests([(0, 1, 3), (50, 18, 1)])).log
-    assert times(log) == [(100, 300), (300, 300)]  # chunks of 9 and 9 beside the decode
+    assert times(log) == [(100, 300), (300, 300)]  # chunks of 9 and 9 next to the decode
 
 
 def test_an_arrival_at_the_time_of_a_step_end_joins_the_next_step() -> None:

@@ -95,7 +95,7 @@ def test_layers_with_a_window_hold_no_more_than_it() -> None:
     assert kv_bytes_of(gemma, 131072) / 1e9 == pytest.approx(11.2, abs=0.05)
     assert kv_bytes_of(replace(gemma, window_layers=0), 131072) / 1e9 == pytest.approx(66.6, abs=0.1)
     deployment = Deployment(gemma, BF16, H100)
-    assert room_tokens(deployment) > 131072  # one H100 holds it beside 54 GB of weights
+    assert room_tokens(deployment) > 131072  # one H100 holds it next to 54 GB of weights
     assert sequence_blocks(deployment) * BLOCK_TOKENS * kv_bytes_per_token(gemma) == pytest.approx(52 * 1024 * 8192, rel=0.01)
 
 

@@ -24,7 +24,7 @@ def alone(requests: Requests) -> Turns:
 
 
 def random_turns(seed: int, size: int, mean_think_ps: int) -> Turns:
-    """Each request waits for one of the fifty before it, or for nobody."""
+    """Each request waits for one of the fifty before it, or for no one."""
     rng = np.random.default_rng(seed)
     after, free = np.full(size, -1, np.int64), set(range(size))
     for i in range(1, size):

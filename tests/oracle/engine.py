@@ -126,7 +126,7 @@ class Replica:
 
     @property
     def available(self) -> int:
-        """Blocks that nobody uses: free ones, and cached ones, which are given up when they are needed."""
+        """Blocks that no one uses: free ones, and cached ones, which are given up when they are needed."""
         return self.kv_blocks - self.used
 
     def take_block(self, seq: Sequence) -> None:
@@ -261,7 +261,7 @@ class Replica:
             self.running.append(seq)
             if self.cache:
                 self.cache.reuse(seq)
-                while self.available < self.cache.cached:  # what it holds beside its tokens
+                while self.available < self.cache.cached:  # what it holds next to its tokens
                     self.cache.evict()
             while seq.blocks < self.blocks_for(seq.target) - (seq.prefix.system_blocks if seq.holds else 0):
                 self.take_block(seq)

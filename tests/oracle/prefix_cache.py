@@ -1,6 +1,6 @@
 """The prefix cache of one replica in the plainest way: lists of entries, blocks counted one by one.
 
-Written from docs/explanation/prefix-cache.md alone, like the engine beside it.
+Written from docs/explanation/prefix-cache.md alone, like the engine next to it.
 """
 
 from __future__ import annotations

@@ -102,7 +102,7 @@ def test_no_one_overtakes_a_head_of_the_queue_that_does_not_fit() -> None:
 
 @pytest.mark.parametrize(("watermark", "expected"), [(0.0, [116, 116]), (0.34, [116, 116]), (0.67, [108, 216])])
 def test_the_watermark_keeps_blocks_free_at_an_admission_beside_others(watermark: float, expected: list[int]) -> None:
-    # 3 blocks, two prompts of 1 block. Watermark blocks: 0, 1, 2. The second prompt finds 2 free: fits beside 0 and 1, not beside 2.
+    # 3 blocks, two prompts of 1 block. Watermark blocks: 0, 1, 2. The second prompt finds 2 free: fits next to 0 and 1, not next to 2.
     log = run_both(pool_of(kv_blocks=3, limits=EngineLimits(4, 32, watermark=watermark)), [(0, 8, 1), (0, 8, 1)])
     assert log.first_ps == expected
 

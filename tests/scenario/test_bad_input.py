@@ -124,7 +124,7 @@ ONE_FAULT = {
     "two prompts": (
         "input_tokens: 500",
         "input_tokens: 500\n    conversation: {system_prompt_tokens: 1, user_tokens: 5, history_cap_tokens: 9}",
-        "s.yaml:8:5: request_classes.0.conversation: stands beside input_tokens; write one of the two",
+        "s.yaml:8:5: request_classes.0.conversation: stands together with input_tokens; write one of the two",
     ),
     "a log that is not there": (
         "{rate_rps: 5}",

@@ -81,7 +81,7 @@ def relay_of(folder: Path, entry: str) -> Relay:
     ],
 )
 def test_a_contract_beside_no_price_is_one_clear_message(tmp_path: Path, entry: str, keys: str) -> None:
-    said = rf"a\.yaml:7:\d+: candidates\.relays\.0: has a contract and no price; write beside it the prices that it states, such as {keys}"
+    said = rf"a\.yaml:7:\d+: candidates\.relays\.0: has a contract and no price; add the prices that it states, such as {keys}"
     with pytest.raises(InputError, match=said) as told:
         relay_of(tmp_path, entry)
     assert len(told.value.problems) == 1

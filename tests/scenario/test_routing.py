@@ -128,7 +128,7 @@ def test_the_default_table_is_whole_and_knows_only_models_that_somebody_serves()
         ("{classifier: {}}", "{quality: nowhere.csv}", '3:20: routing.quality: "nowhere.csv" is no file in'),
         ("routing: {classifier: {}}", "", "5:5: request_classes.0: has no models; write `models: [...]`, or `routing: {table: default}`"),
         ("openai.gpt-4.1]", "openai.gpt-4.1-mini]", "no candidate serves a model of tier strong or above"),
-        ("budget:", "policy: {relay_failover: relays}\nbudget:", "stands beside policy.relay_failover"),
+        ("budget:", "policy: {relay_failover: relays}\nbudget:", "stands together with policy.relay_failover"),
         ("name: code,", "name: code, models: [bge-m3],", '"bge-m3" has no tier in the routing table; add `bge-m3: small`'),
         ("name: code,", "name: code, quality: {floor: strong}, models: [gpt-4.1-mini],", "below the floor strong; take it out"),
     ],
@@ -194,7 +194,7 @@ def test_all_problems_of_scenario_table_and_evaluations_are_told_at_once(tmp_pat
 def test_measured_capacities_do_not_say_who_answers(tmp_path: Path) -> None:
     write(tmp_path, "offer,class,rate_rps\nbox,faq,3\nbox,code,3\n", "m.csv")
     text = swapped("offers: []", "offers: [{name: box, usd_per_hour: 1}]\n  measured_capacity: m.csv")
-    assert any("routing: stands beside candidates.measured_capacity" in each for each in problems(write(tmp_path, text)))
+    assert any("routing: stands together with candidates.measured_capacity" in each for each in problems(write(tmp_path, text)))
 
 
 def test_a_scenario_without_routing_is_as_it_was(tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ def test_it_loads_and_has_demand(path: Path) -> None:
 
 @pytest.mark.parametrize("name", sorted(NEW))
 def test_every_number_says_its_unit_or_source(name: str) -> None:
-    """A number without a remark beside it or on the line above is a number that nobody can check."""
+    """A number without a remark next to it or on the line above is a number that no one can check."""
     lines = (ROOT / "scenarios" / f"{name}.yaml").read_text(encoding="utf-8").splitlines()
     bare = []
     for above, line in zip(["", *lines], lines, strict=False):

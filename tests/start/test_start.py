@@ -1,4 +1,4 @@
-"""A first scenario loads as it is written, marks what nobody said, and is written whole or not at all."""
+"""A first scenario loads as it is written, marks what no one said, and is written whole or not at all."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 A request of one prompt token and O output tokens takes part in O steps. So
 - a step of constant cost s with at most c sequences is a station of c servers with service time O * s: M/M/c when O is geometric
-  with a large mean. An arrival beside running sequences waits for the end of their step, at most s: a share 1/mean(O) of a service.
+  with a large mean. An arrival next to running sequences waits for the end of their step, at most s: a share 1/mean(O) of a service.
 - at c = 1 nothing of this is approximate: the replica is M/G/1 with service O * s.
 - a step that costs s per sequence, without limit on sequences, hands every sequence an equal share: processor sharing.
 Source of the formulas: Kleinrock, Queueing Systems, volumes 1 (1975) and 2 (1976).

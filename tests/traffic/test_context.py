@@ -37,7 +37,7 @@ def one(
 
 
 def test_whole_turns_go_oldest_first_and_the_prefix_survives_until_the_next_cut() -> None:
-    """Window 100, answers of 20 to texts of 10, system 10: four turns fit beside a text (80 of 79 left do not), so three are kept."""
+    """Window 100, answers of 20 to texts of 10, system 10: four turns fit next to a text (80 of 79 left do not), so three are kept."""
     context = Context(100, 0, 1, None, oldest_first=True)
     kept, shared, answers, refused = one(context, [10] * 5, [20] * 5)
     assert kept == [0, 30, 60, 60, 60]  # 10 + 90 + 10 + 1 is above 100: the oldest turn of 30 goes
@@ -106,7 +106,7 @@ def test_hours_and_demand_agree_under_a_budget() -> None:
 @pytest.mark.parametrize(
     ("context", "said"),
     [
-        ("{max: 100, min_output: 200}", "leaves no prompt beside reserve 0 and min_output 200"),
+        ("{max: 100, min_output: 200}", "leaves no prompt next to reserve 0 and min_output 200"),
         ("{max: 1000, min_output: 300, max_output: 200}", "max_output 200 is below min_output 300"),
         ("{max: 300}", "no prompt fits"),
         ("{max: 3000, cut: yes}", "cut"),

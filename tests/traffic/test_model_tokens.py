@@ -32,7 +32,7 @@ def test_factors_of_one_change_nothing() -> None:
     assert counted_by_class(requests, None) is requests
     assert counted_by_target(requests, np.zeros(50, np.int16), None) is requests
     same = counted_by_target(requests, np.full(50, -1, np.int16), np.full((2, 1, 2), 3.0))
-    np.testing.assert_array_equal(same.input_tokens, requests.input_tokens)  # nobody serves them, nobody counts otherwise
+    np.testing.assert_array_equal(same.input_tokens, requests.input_tokens)  # no one serves them, no one counts otherwise
 
 
 def test_a_relay_bills_and_answers_in_its_own_tokens() -> None:

@@ -39,9 +39,9 @@ class Stage:
 class Outcome:
     """A first stage in one future.
 
-    with_usd, without_usd   a month of recourse beside the held hosts, and without them
+    with_usd, without_usd   a month of recourse in addition to the held hosts, and without them
     cost_usd                over the horizon;  served_share  of the requests, the worse of both months
-    used                    (pool or relay, share of requests) that serve beside and on the held hosts, largest first
+    used                    (pool or relay, share of requests) that serve with and on the held hosts, largest first
     """
 
     stage: str

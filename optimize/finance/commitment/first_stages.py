@@ -79,7 +79,7 @@ def residual_36m(price: OwnedPrice, values: Values) -> float:
 
 
 def open_parts(scenario: Scenario, price: OwnedPrice) -> list[str]:
-    """Parts of owning that the price leaves out because nobody gave a figure."""
+    """Parts of owning that the price leaves out because no one gave a figure."""
     values, told = values_of(scenario.finance), {name for name, _ in price.parts}
     return [word for name, word in OPEN_WORDS.items() if values[name].value is None and word not in told]
 
@@ -102,7 +102,7 @@ def lead_months(commitment: Commitment, offers: list[Offer], values: Values) -> 
 
 
 def _months(name: str, given: float | None, values: Values, matters: bool, words: str) -> tuple[float, list[str]]:
-    """Months, and a note where nobody says them."""
+    """Months, and a note where they are not given."""
     months = given if given is not None else values[name].value
     if months is None:
         return 0.0, [f"{words} is open (finance.{name}): counted as none, in favour of this stage"] if matters else []

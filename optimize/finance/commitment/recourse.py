@@ -1,4 +1,4 @@
-"""The month beside a first stage: what is bought in a future, given what is held."""
+"""The month that follows from a first stage: what is bought in a future, given what is held."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ class Recourse:
         return relayless(under(self.market.problem(Restriction(), []), future))
 
     def month(self, hold: tuple[tuple[str, int], ...], recourse: str, future: Future) -> Month:
-        """The cheapest month beside `hold` in `future`, among pools that were measured; budgets do not bind it."""
+        """The cheapest month given `hold` in `future`, among pools that were measured; budgets do not bind it."""
         key = (hold, recourse, replace(future, name="", weight=1.0))
         if key not in self._known:
             month = self._solved(hold, recourse, future)

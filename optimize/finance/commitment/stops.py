@@ -93,4 +93,4 @@ def exits(best: Ranked) -> list[str]:
         return []
     costs = [math.fsum(each.exit_usd(months) for each in stage.held) + stage.once_usd for months in EXITS]
     parts = ", ".join(f"after {months:g} months ${usd:,.0f}" for months, usd in zip(EXITS, costs, strict=True))
-    return [f"leaving {stage.name} loses, beside what it has served: {parts} (resale and terms still owed)"]
+    return [f"leaving {stage.name} loses, apart from what it has served: {parts} (resale and terms still owed)"]

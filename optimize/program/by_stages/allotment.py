@@ -21,7 +21,7 @@ FINE = 1e-9  # of the budget: kept free, so that rounding does not overspend
 
 @dataclass(frozen=True)
 class Task:
-    """Hours to be filled beside the decisions of a month, inside a budget."""
+    """Hours to be filled given the decisions of a month, inside a budget."""
 
     problem: ProgramInput
     routes: tuple[PoolRoute, ...]

@@ -21,7 +21,7 @@ FEW_HOURS = 12  # all are tried at once
 
 @dataclass(frozen=True)
 class Tried:
-    """Decisions of a month, the hours beside them, and cost plus penalty of the whole."""
+    """Decisions of a month, the hours given them, and cost plus penalty of the whole."""
 
     month: Month
     parts: Parts
@@ -31,7 +31,7 @@ class Tried:
 def beside(
     problem: ProgramInput, routes: tuple[PoolRoute, ...], month: Month, prices: MonthPrices, penalty: float, effort: Effort
 ) -> Tried:
-    """All hours beside the decisions of `month`, and cost plus penalty of the whole."""
+    """All hours given the decisions of `month`, and cost plus penalty of the whole."""
     parts = solve_hours(problem, routes, month, prices, penalty, effort).parts
     usd = spent_usd(problem, routes, parts) + penalty * unserved_requests(problem, parts)
     return Tried(month, parts, usd)
@@ -79,7 +79,7 @@ def promising(
 ) -> bool:
     """Whether every third hour, by volume, speaks for the base of `month` rather than that of `best`; yes where hours are few.
 
-    An estimate: each of these hours beside its neighbours in `best`, their difference taken for that of all hours.
+    An estimate: each of these hours next to its neighbours in `best`, their difference taken for that of all hours.
     """
     demand, boot = problem.demand, problem.boot
     chosen = np.argsort(demand.mean_rps.sum(axis=0), kind="stable")[1::SAMPLE]

@@ -35,9 +35,9 @@ COARSE = 0.03  # of the budget: a gap beyond which allotments and stage one are 
 
 
 def in_stages(problem: ProgramInput, routes: tuple[PoolRoute, ...], penalty: float, effort: Effort, budget_usd: float) -> Found:
-    """What hours share first and the hours beside it; inside the budget, with as much served as it buys."""
+    """What hours share first and the hours next to it; inside the budget, with as much served as it buys."""
     month, outcome = stage_one(problem, routes, penalty, effort, None)
-    if outcome.bound > budget_usd:  # nobody can serve all
+    if outcome.bound > budget_usd:  # no solution serves all
         return within_budget(problem, routes, penalty, effort, budget_usd, month)
     prices, start = start_of(problem, routes, penalty, effort, month)
     if start.usd <= budget_usd * (1 + NEARLY):
@@ -98,7 +98,7 @@ def requests(problem: ProgramInput) -> float:
 
 
 def task_of(problem: ProgramInput, routes: tuple[PoolRoute, ...], month: Month, effort: Effort, budget_usd: float, worth: float) -> Task:
-    """Hours beside `month`, with the prices that they are blind without."""
+    """Hours given `month`, with the prices that they are blind without."""
     prices = prices_of(problem, routes, worth) if payments_bind(problem, month) else MonthPrices()
     return Task(problem, routes, month, prices, replace(effort, prove=False), budget_usd)
 
@@ -129,7 +129,7 @@ def something_shared(problem: ProgramInput, month: Month) -> bool:
 
 @dataclass(frozen=True)
 class Tries:
-    """Hours at several prices on a request left out, beside the same month.
+    """Hours at several prices on a request left out, given the same month.
 
     safe       of those that keep the budget the one at the highest price, `low`; nothing but the month if none does
     low, high  the highest price that keeps the budget, 0 if none; the lowest that does not, at most the penalty
@@ -144,7 +144,7 @@ class Tries:
 def by_worth(task: Task, weak: float, most: float, known: Sequence[Parts]) -> Tries:
     """Hours at prices on both sides of the budget, near to each other.
 
-    Prices go up from `weak` while the budget holds, down while it does not, then between the two. `known` are hours beside the same
+    Prices go up from `weak` while the budget holds, down while it does not, then between the two. `known` are hours given the same
     month at a higher price than all.
     """
     found, low, high, worth, power = list(known), 0.0, math.inf, weak, 1

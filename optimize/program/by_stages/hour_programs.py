@@ -55,7 +55,7 @@ def solve_hours(
     effort: Effort,
     served_first: bool = True,
 ) -> Hours:
-    """The cheapest hours beside the decisions of `month`. With `served_first`, demand is left unserved only in hours that cannot serve all.
+    """The cheapest hours given the decisions of `month`. With `served_first`, demand is left unserved only in hours that cannot serve all.
 
     Hours with the same demand and prices are solved once. What is paid by the month costs nothing here.
     """
@@ -102,12 +102,12 @@ def running(parts: Parts, routes: tuple[PoolRoute, ...], t: int) -> dict[int, in
 
 
 def price_key(problem: ProgramInput, t: int) -> bytes:
-    """The prices of calls in hour `t` beside those of other hours, as bytes; empty where relays cost the same all day."""
+    """The prices of calls in hour `t` next to those of other hours, as bytes; empty where relays cost the same all day."""
     return b"".join(terms.hour_factors[:, t].tobytes() for terms in problem.relays if terms.hour_factors is not None)
 
 
 def hour_key(view: View) -> bytes:
-    """What an hour is told beside its demand, as bytes: hours with the same key have the same answer, if their weights agree too."""
+    """What an hour is told besides its demand, as bytes: hours with the same key have the same answer, if their weights agree too."""
     if view.before is None and not view.allotment:
         return b""
     return repr((view.slices, view.before, view.allotment)).encode()

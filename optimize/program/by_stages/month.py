@@ -35,7 +35,7 @@ class Month:
     def view(
         self, routes: tuple[PoolRoute, ...], prices: MonthPrices, t: int, penalty: float | None, before: dict[int, int] | None = None
     ) -> View:
-        """Hour `t` beside these decisions, which are paid already; `before` are the hosts of the hour before, where hosts start."""
+        """Hour `t` given these decisions, which are paid already; `before` are the hosts of the hour before, where hosts start."""
         fixed = {route.index: (self.base.get(route.index, 0),) * 2 for route in routes if not route.elastic}
         return View(
             (t,),

@@ -23,7 +23,7 @@ Ring = list[tuple[int, int | None]]
 
 @dataclass(frozen=True)
 class Menu:
-    """Solutions of all hours beside the same decisions of the month, of which each hour takes one.
+    """Solutions of all hours given the same decisions of the month, of which each hour takes one.
 
     usd, lack  [solutions, slices] what an hour spends on elastic hosts and calls, starts apart; requests a month that go nowhere
     starts     [slices, solutions, solutions] USD of starts when the hour before takes the first and the hour the second; None: free
@@ -67,9 +67,9 @@ def cheapest(menu: Menu, usd_per_request: float) -> Ints:
 
 
 def beside_month(problem: ProgramInput, routes: tuple[PoolRoute, ...], month: Month, given: Parts, other: Parts) -> Parts:
-    """The hours of `other` that need no more than what `month` has bought; `given` where they need more, or where nobody can tell.
+    """The hours of `other` that need no more than what `month` has bought; `given` where they need more, or where that is not known.
 
-    Nobody can tell under a reserve for outages (what others take over is not in a solution) and under caps of accounts.
+    It is not known under a reserve for outages (what others take over is not in a solution) and under caps of accounts.
     """
     told = not problem.relay_outage_reserve and not month.allotment
     fits = np.full(len(problem.demand.slices), told)

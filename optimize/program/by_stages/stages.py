@@ -74,7 +74,7 @@ def stage_one(
 ) -> tuple[Month, Outcome]:
     """What hours share, as whole numbers, while the hosts of each hour are divisible: a relaxation, so its bound bounds the program.
 
-    `all_served` False: nobody asks first whether all can be served, which under a budget is a dear question with a known answer.
+    `all_served` False: it is not asked first whether all can be served, which under a budget is a dear question with a known answer.
     """
     view = View(all_slices(problem), whole=False, budget_usd=budget_usd, month=True)
     if all_served:
@@ -88,7 +88,7 @@ def stage_one(
 def start_of(
     problem: ProgramInput, routes: tuple[PoolRoute, ...], penalty: float, effort: Effort, month: Month
 ) -> tuple[MonthPrices | None, Tried]:
-    """Each hour beside the decisions of stage one, and the prices of the month where hours are blind without them."""
+    """Each hour given the decisions of stage one, and the prices of the month where hours are blind without them."""
     prices = prices_of(problem, routes, penalty) if payments_bind(problem, month) else None
     return prices, beside(problem, routes, month, prices or MonthPrices(), penalty, effort)
 
@@ -102,7 +102,7 @@ def in_two_stages(
     prices: MonthPrices | None,
     start: Tried,
 ) -> Found:
-    """What hours share from the relaxation (outcome `first`), then each hour beside it (`start`).
+    """What hours share from the relaxation (outcome `first`), then each hour given those (`start`).
 
     If the gap stays, hours that share the prices of the month give a better bound and say which other bases to try; what they do
     themselves takes part in the last choice between solutions of each hour.
@@ -118,7 +118,7 @@ def in_two_stages(
 
 
 def put_together(problem: ProgramInput, routes: tuple[PoolRoute, ...], penalty: float, best: Tried, others: list[Parts]) -> Tried:
-    """The best choice, hour by hour, between `best` and those hours of `others` that can stand beside its month."""
+    """The best choice, hour by hour, between `best` and those hours of `others` that fit its month."""
     found = [best.parts, *(beside_month(problem, routes, best.month, best.parts, parts) for parts in others)]
     menu = menu_of(problem, routes, found)
     parts = menu.parts(cheapest(menu, penalty))
@@ -127,7 +127,7 @@ def put_together(problem: ProgramInput, routes: tuple[PoolRoute, ...], penalty: 
 
 
 def payments_bind(problem: ProgramInput, month: Month) -> bool:
-    """Whether an hour beside `month` does not see what a call costs: accounts that pay a minimum or have a cap."""
+    """Whether an hour given `month` does not see what a call costs: accounts that pay a minimum or have a cap."""
     return any(
         account.cap_usd is not None
         or any(usd > 0 for a, usd in zip(account.members, account.least_usd, strict=True) if a not in month.unbought)

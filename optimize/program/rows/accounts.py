@@ -26,7 +26,7 @@ class Wide:
 
 
 def widened(given: ProgramInput) -> Wide:
-    """`given` with one relay per spend tier; where the lowest tier is not free, not to have an account is a choice beside them."""
+    """`given` with one relay per spend tier; where the lowest tier is not free, not to have an account is a choice next to them."""
     relays: list[RelayTerms] = []
     origin: list[int] = []
     tier: list[int] = []

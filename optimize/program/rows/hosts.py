@@ -91,7 +91,7 @@ def stock_rows_of(model: Model, routes: list[PoolRoute]) -> list[dict[str, int]]
 def spot_rows(model: Model) -> None:
     """Per class c and hour t: sum over spot pools p of x_pjct <= max_share.
 
-    So at least 1 - max_share of every class stands on hosts that nobody takes back, on relays, or is unserved. Spot capacity is
+    So at least 1 - max_share of every class stands on hosts that are not taken back, on relays, or is unserved. Spot capacity is
     counted times its availability (see `pool_route`).
     """
     spot = model.problem.spot

@@ -4,10 +4,10 @@ Hours are solved together only where the program is small. Else the program is t
 that all hours share) is met in four ways; whoever adds one writes it once, and each way finds it:
 
     whole      the month's program: the decision is a variable with its price, all rows are written
-    beside     an hour beside what was decided: the variable stands at its value and costs nothing
+    next to     an hour next to what was decided: the variable stands at its value and costs nothing
     sharing    an hour that decides for itself at its share of the price: the shares of all hours sum to the price, so the hours together
                bound the whole (Lagrangian relaxation); rows over decisions alone are written in each of them
-    chosen     an hour of one solution put beside the decisions of another: allowed where the hour needs no more than was decided
+    chosen     an hour of one solution put next to the decisions of another: allowed where the hour needs no more than was decided
 
 Before anything is solved, pools and calls are left out that others replace at a lower price. Such an exchange may break a row of the
 family, so the family names what it touches, and that is not exchanged.
@@ -50,7 +50,7 @@ class Joining:
 
 @cache
 def families() -> tuple[Joining, ...]:
-    """The `JOINING` of each file beside this one, by name of file."""
+    """The `JOINING` of each file next to this one, by name of file."""
     package = __name__.rsplit(".", 1)[0]
     folder: Any = import_module(package)
     modules = (import_module(f"{package}.{name}") for name in sorted(found.name for found in pkgutil.iter_modules(folder.__path__)))

@@ -12,7 +12,7 @@ COLOURS = ("#4c8dd6", "#e08a3c", "#3da37a", "#c65d9e", "#a8912f", "#7c6fd0", "#5
 GOOD, BAD = COLOURS[2], COLOURS[7]
 WIDTH_IN = 9.2
 PNG_DPI = 200  # 1,840 pixels across: sharp on a slide
-LONGEST = 54  # characters of a name beside a bar
+LONGEST = 54  # characters of a name next to a bar
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def bars(
 
 
 def shorter(name: str) -> str:
-    """A name that fits beside a bar."""
+    """A name that fits next to a bar."""
     return name if len(name) <= LONGEST else name[: LONGEST - 1] + "…"
 
 

@@ -13,7 +13,7 @@ from optimize.tables import tables
 from optimize.tables.columns import Column, Table, Value
 from optimize.tables.phrases import duration, promise
 
-ACROSS = 3  # panels beside each other
+ACROSS = 3  # panels next to each other
 PANEL_IN = 2.2
 TIMES = 4  # labels across a panel
 LEAST, MOST = 0.01, 0.999  # cumulative shares that a panel shows

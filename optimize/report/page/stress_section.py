@@ -21,7 +21,7 @@ Json = Mapping[str, Any]
 TITLE = "Under stress"
 KEYS = {"cases", "hardening", "notes", "seeds", "currency"}
 BEGIN, END = "<!--stress-->", "<!--/stress-->"
-ROOMY = 4  # promises beside each other whose cells hold a share and a word
+ROOMY = 4  # promises next to each other whose cells hold a share and a word
 UNTRIED = "Not tried. This takes seconds to minutes, and shows the answer here:"
 HOW = (
     "More users, longer steps, the largest relay out, spot hosts reclaimed, a host of each pool down: the share of requests inside each "
@@ -30,7 +30,7 @@ HOW = (
 
 
 def untried(plan_command: str) -> str:
-    """The section of a plan that was not tried: the command that does; nothing where nobody knows how the plan was made."""
+    """The section of a plan that was not tried: the command that does; nothing where it is not known how the plan was made."""
     if not plan_command:
         return ""
     return _placed(section(TITLE, f"<p>{escape(UNTRIED)} <code>{escape(stress_command(plan_command))}</code></p>", dim(HOW)))
@@ -97,7 +97,7 @@ def stress_chart(said: Json, theme: Theme) -> Any:
             colour = theme.faint if not known else GOOD if each["met"] else BAD
             axes.barh([r], [0.94], left=[c - 0.47], height=0.86, color=colour, alpha=0.35 if each["met"] else 0.55)
             apart = "  " if len(promises) <= ROOMY else "\n"
-            text = f"{percent(each['attainment'])}{'' if each['met'] else apart + 'missed'}" if known else f"nobody{apart}came"
+            text = f"{percent(each['attainment'])}{'' if each['met'] else apart + 'missed'}" if known else f"no{apart}requests"
             axes.annotate(text, (c, r), ha="center", va="center", color=theme.ink, fontsize=9 if "\n" not in text else 7.5)
     axes.set_xlim(-0.5, max(len(promises), 1) - 0.5)
     axes.set_ylim(len(cases) - 0.5, -0.5)

@@ -133,7 +133,7 @@ def catalogue_rows(table: str, name: str | None) -> list[Row]:
 
 
 def flags_of(row: Any, catalog: Catalog) -> list[str]:
-    """Sentences: claims that contradict list prices or physics, retirement, announced prices, caveats, prices that nobody stands behind."""
+    """Sentences: claims that contradict list prices or physics, retirement, announced prices, caveats, prices without a firm seller."""
     if isinstance(row, Relay):
         return [*claim_flags(row, catalog), *(line.removeprefix(f"{row.id}: ") for line in dated_warnings(row, catalog))]
     found = [row.caveat] if getattr(row, "caveat", "") else []

@@ -34,7 +34,7 @@ OUTCOMES = (
     Column("weight", "float", "", "how likely, relative to the others"),
     Column("per_month", "float", "money", "mean cost of a month of the horizon, all included"),
     Column("regret_per_month", "float", "money", "above the best stage of this future; empty: leaves requests that another serves"),
-    Column("recourse_beside", "float", "money", "a month of what is bought beside the held hosts"),
+    Column("recourse_beside", "float", "money", "a month of what is bought in addition to the held hosts"),
     Column("recourse_without", "float", "money", "a month without them (lead time, overlap, after the term)"),
     Column("served", "float", "share", "of requests inside their promises, as planned"),
     Column("served_by", "str", "", "pools and relays with their shares of requests"),

@@ -30,7 +30,7 @@ def check_currency(currency: str) -> str:
 def render_rules(rules: Sequence[Rule]) -> str:
     """The contradictions that circulate, both figures side by side."""
     console = screen()
-    head(console, "estimate rules", "quoted beside computed")
+    head(console, "estimate rules", "quoted and computed")
     rules_table(console, rules, "Both figures side by side")
     return output(console)
 

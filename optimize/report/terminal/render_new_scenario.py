@@ -49,16 +49,16 @@ def _ranking(new: NewScenario) -> list[str]:
 
 
 def money(new: NewScenario, usd: float) -> str:
-    """An amount in the scenario's currency; "nobody" where it is infinite."""
+    """An amount in the scenario's currency; "none" where it is infinite."""
     if not math.isfinite(usd):
-        return "nobody"
+        return "none"
     amount = to_currency(usd, new.usd_per_unit)
     return f"{amount:,.{0 if amount >= 100 else 2}f} {new.currency}"
 
 
 def _line(new: NewScenario, effect: Effect) -> str:
     gap = effect.gap
-    low, high = (f"{money(new, cost)} ({side})" if math.isfinite(cost) else "nobody can" for side, cost in (effect.low, effect.high))
+    low, high = (f"{money(new, cost)} ({side})" if math.isfinite(cost) else "not possible" for side, cost in (effect.low, effect.high))
     swing = f"x {effect.swing:.2f}" if math.isfinite(effect.swing) else "none"
     mark = "flips" if effect.flips else ""
     where = f"{_class(gap.path)}{gap.label}"
@@ -72,7 +72,7 @@ def _class(path: str) -> str:
 
 
 def new_json(new: NewScenario) -> dict[str, Any]:
-    """The answer as plain values; amounts in the scenario's currency, null where nobody can serve."""
+    """The answer as plain values; amounts in the scenario's currency, null where no candidate can serve."""
 
     def amount(usd: float | None) -> float | None:
         return None if usd is None or not math.isfinite(usd) else round(to_currency(usd, new.usd_per_unit), 6)

@@ -24,7 +24,7 @@ TITLES = {
     "uncertain": "inputs drawn from their ranges",
     "levers": "levers",
 }
-ON_SCREEN = {  # of each table, what a screen of 110 columns holds beside the varied inputs
+ON_SCREEN = {  # of each table, what a screen of 110 columns holds next to the varied inputs
     "points": ("status", "per_month", "unserved_share", "margin", "answer"),
     "tornado": ("input", "low", "high", "low_per_month", "high_per_month", "span", "note"),
     "risk": ("plan", "held_share", "cost_p10", "cost_p50", "cost_p90", "attainment_p10", "attainment_p50", "chosen", "answer"),

@@ -48,7 +48,7 @@ def write_months(pen: Pen, money: Money) -> None:
         money.horizon.months,
     )
     pen.heads(sheet, 0, MONTHS)
-    sheet.set_row(0, 4 * LINE_HEIGHT)  # names of pools beside the table
+    sheet.set_row(0, 4 * LINE_HEIGHT)  # names of pools next to the table
     pools, options = host_prices(money), money.plan.program.pools
     used = [p for p, terms in enumerate(options) if terms.option.id in pools]
     side = len(MONTHS) + 1  # host-hours of each pool stand to the right of the table

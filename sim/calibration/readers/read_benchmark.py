@@ -24,7 +24,7 @@ def is_points(path: Path) -> bool:
 
 
 def read_benchmark(path: Path, in_flight: int | None = None) -> list[Measurement]:
-    """The runs of one file; `in_flight` serves files that do not state their load. Raises InputError, also for a format nobody knows."""
+    """The runs of one file; `in_flight` serves files that do not state their load. Raises InputError, also for an unknown format."""
     text = read_text(path)
     where = str(path)
     if is_csv(text):
@@ -42,7 +42,7 @@ def read_benchmark(path: Path, in_flight: int | None = None) -> list[Measurement
         elif is_aiperf(value):
             found.append(read_summary(here, value, in_flight))
         elif isinstance(value, dict) and "experiments" in value:
-            raise InputError(f"{here}: raw GenAI-Perf records have no token counts; give profile_export_genai_perf.json beside it")
+            raise InputError(f"{here}: raw GenAI-Perf records have no token counts; give profile_export_genai_perf.json next to it")
         else:
             raise InputError(f"{here}: is no benchmark result that is known; known: {KNOWN}")
     return found

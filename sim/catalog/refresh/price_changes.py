@@ -67,7 +67,7 @@ class Refresh:
     """One comparison of a file with a package. `after` is the text with the changes of `changed`; nothing is written yet.
 
     changed    rows that differ and are in `after`
-    withheld   rows with a large change that nobody accepted: not in `after`
+    withheld   rows with a large change that was not accepted: not in `after`
     confirmed  ids of rows whose prices the package states as they are
     missing    (id, entry) of rows whose entry the package does not have
     unmapped   ids of list rows that the mapping does not name

@@ -133,7 +133,7 @@ def _check_day(path: Path, name: str, on: date, clock: date) -> None:
     newest = made or max(dates, default=on)
     days = f"write a day from {newest} to {today}, or leave --on out"
     if on > today:
-        raise InputError(f"catalog refresh: --on {on} is still to come, nobody has seen its prices; {days}")
+        raise InputError(f"catalog refresh: --on {on} is in the future, so its prices are not known yet; {days}")
     if on < newest:
         whose = f"the newest price in {name}" if made else f"the newest price in {path.name}"
         raise InputError(f"catalog refresh: --on {on}: {whose} is of {newest}, so it says nothing of earlier days; {days}")

@@ -22,7 +22,7 @@ from sim.fleet.run import Offer, Run, plain_offer
 from sim.streams import stream
 
 AFTER_ALL = LATE + 1  # SimPy priority of changes of the fleet: after arrivals and changes of batches at the same instant
-ROUNDED_UP = 1 - 1e-9  # shares that sum to this leave nobody out
+ROUNDED_UP = 1 - 1e-9  # shares that sum to this leave no request out
 NOBODY = np.zeros(0, np.int64)
 FIRST_TO_GO = (State.BOOTING, State.DOWN, State.NOTICED, State.UP)  # these count as replicas that the pool has
 QUEUED = 0  # answer of an offer that found a place outside the pool
@@ -155,7 +155,7 @@ class PoolLife:
                     have -= 1
 
     def _end_drains(self) -> None:
-        """Replicas that have nothing left to drain are OFF; nobody needs to know before something else happens to the pool."""
+        """Replicas that have nothing left to drain are OFF; this needs no event before something else happens to the pool."""
         if State.DRAINING not in self.states:
             return
         kernel.settle(*self.pool.arrays, int(self.env.now), NOBODY)
@@ -246,7 +246,7 @@ class PoolLife:
     # The end
 
     def close(self, all_ended: bool) -> None:
-        """The pool as its laws want it, nothing masked; seen that replicas which do not serve hold nothing and nobody waits for ever."""
+        """The pool as its laws want it, nothing masked; seen that replicas which do not serve hold nothing and none waits for ever."""
         state = self.pool
         for r, what in enumerate(self.states):
             if what is not State.UP:

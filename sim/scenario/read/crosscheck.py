@@ -159,7 +159,7 @@ def _twice(problems: Problems, names: list[tuple[Path, Any]]) -> None:
 def _one_prompt(problems: Problems, path: Path, each: dict[str, Any]) -> None:
     given = [key for key in ("input_tokens", "conversation") if each.get(key) is not None]
     if len(given) == 2:
-        problems.add((*path, "conversation"), "stands beside input_tokens; write one of the two", of_key=True)
+        problems.add((*path, "conversation"), "stands together with input_tokens; write one of the two", of_key=True)
     if not given:
         problems.add(path, "has no prompt length; write `input_tokens: 500` or `conversation: {...}`")
 

@@ -109,11 +109,11 @@ def _is_file(problems: Problems, key: str, name: Any, folder: FilePath) -> bool:
 def _together(problems: Problems, data: dict[str, Any], routing: dict[str, Any]) -> None:
     candidates, policy = data.get("candidates"), data.get("policy")
     if isinstance(candidates, dict) and candidates.get("measured_capacity") is not None:
-        text = "stands beside candidates.measured_capacity, which does not say which model answers; leave one of the two out"
+        text = "stands together with candidates.measured_capacity, which does not say which model answers; leave one of the two out"
         problems.add(("routing",), text, of_key=True)
     failover = policy.get("relay_failover", "none") if isinstance(policy, dict) else "none"
     if isinstance(routing.get("classifier"), dict) and failover in ("relays", "fleet"):
-        text = "stands beside policy.relay_failover; a request that is answered again cannot fail over too: write `none` there"
+        text = "stands together with policy.relay_failover; a request that is answered again cannot fail over too: write `none` there"
         problems.add(("routing", "classifier"), text, of_key=True)
 
 

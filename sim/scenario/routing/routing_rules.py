@@ -68,5 +68,5 @@ class Routing:
         return tuple(model for model in models if known.get(model) == max(known.values())) if known else models
 
     def evaluated(self, class_name: str, model: str) -> QualityRow | None:
-        """What evaluations say of a model's answers to a class; None where nobody looked."""
+        """What evaluations say of a model's answers to a class; None where not evaluated."""
         return next((row for row in self.quality if (row.class_name, row.model) == (class_name, model)), None)

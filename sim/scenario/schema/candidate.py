@@ -67,7 +67,7 @@ class RelaySpec(Keys):
     usd_per_mtok_batch_output: Amount | None = fact("price of output tokens of a batch", "USD/million tokens")
     batch_window_h: Positive | None = fact("within which a batch is answered; new row: 24", "h")
     long_prompts: LongPromptsOf | None = fact("prices of requests with long prompts, rising thresholds")
-    off_peak: OffPeakSpec | None = fact("hours of cheaper tokens; needs traffic.utc_offset_h; beside own prices none unless written")
+    off_peak: OffPeakSpec | None = fact("hours of cheaper tokens; needs traffic.utc_offset_h; next to own prices none unless written")
     ttft_p50_s: Annotated[float, Field(gt=0, le=86_400)] | None = fact("median time to first token", "s", required=True)
     ttft_sigma: Annotated[float, Field(ge=0, le=3)] | None = fact("sigma of log(TTFT); new row: 0.38")
     tokens_per_s: Annotated[float, Field(ge=1e-3, le=1e6)] | None = fact("median speed of one answer", "tokens/s", required=True)

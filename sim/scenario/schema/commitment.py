@@ -31,7 +31,7 @@ class CommitmentSpec(Keys):
     )
     once_usd: Amount | None = term("one-off cost; absent: `finance.migration_usd`, or 0 if it holds nothing and stays on relays", "USD")
     lead_time_months: Amount | None = term("order to first request; absent: as the offer says, else `finance.lead_time_months`", "months")
-    overlap_months: Amount | None = term("months in which the old fleet runs beside; absent: `finance.overlap_months`", "months")
+    overlap_months: Amount | None = term("months in which the old fleet runs as well; absent: `finance.overlap_months`", "months")
 
 
 class FutureSpec(Keys):

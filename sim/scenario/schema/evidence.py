@@ -27,7 +27,7 @@ def _day(text: str) -> str:
     return text
 
 
-PRICES = (  # keys of an entry that are prices: a contract states those that stand beside it, and no other
+PRICES = (  # keys of an entry that are prices: a contract states those that stand next to it, and no other
     "usd_per_hour",
     *TOKEN_PRICES,
     "long_prompts",
@@ -55,10 +55,10 @@ ContractOf = Annotated[ContractSpec, AfterValidator(_ordered)]
 
 
 def priced(entry: Entry) -> Entry:
-    """The entry; a contract without a price beside it is wrong: nobody could tell which prices it states."""
+    """The entry; a contract needs at least one price next to it, or it would not be clear which prices it states."""
     if getattr(entry, "contract", None) is not None and all(getattr(entry, key, None) is None for key in PRICES):
         keys = [key for key in PRICES[:3] if key in type(entry).model_fields]
-        wrong_alone(f"has a contract and no price; write beside it the prices that it states, such as {' and '.join(keys)}")
+        wrong_alone(f"has a contract and no price; add the prices that it states, such as {' and '.join(keys)}")
     return entry
 
 

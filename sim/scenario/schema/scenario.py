@@ -188,7 +188,7 @@ class PolicySpec(Keys):
     network_s: Annotated[float, Field(ge=0, le=10)] = key("round trip between client and pool", "s", default=0.02)
     router: RouterName | None = key(f"within a pool; absent: {WITH_CACHE} where a prefix cache is on, else {DEFAULT}", "", default=None)
     relay_failover: Literal["none", "relays", "fleet"] = key(
-        "who takes over a request that a relay failed: nobody, other relays, or those and then own pools", "", default="none"
+        "what takes over a request that a relay failed: nothing, other relays, or those and then own pools", "", default="none"
     )
     safety: Annotated[float, Field(ge=0, le=0.9)] = key("capacity is planned at (1 - safety) of what was measured", "0..1", default=0.03)
     data_residency: list[Text] = key("for classes that say nothing of their own", "", default_factory=list)

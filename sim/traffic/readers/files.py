@@ -19,7 +19,7 @@ LONGEST_LINE = 16 * 2**20  # bytes: a row that carries the prompt and the answer
 DOCUMENT_BYTES = 2**27  # of JSON that is one document: all of it is in memory at once
 BLOCK = 2**16
 MOST_GROWTH = 200  # times that a gzip file may grow: logs grow 5 to 30 times
-GROWN_BYTES = 16 * 2**20  # below so much, growth harms nobody
+GROWN_BYTES = 16 * 2**20  # below so much, growth harms no one
 
 
 @contextmanager

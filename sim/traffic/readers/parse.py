@@ -56,7 +56,7 @@ def instants(cells: Sequence[str]) -> Floats:
 
 
 def one_clock(cells: Sequence[str]) -> None:
-    """Raises InputError where some of `cells` name a time zone and others do not: nobody can say how far they lie apart."""
+    """Raises InputError where some of `cells` name a time zone and others do not: no one can say how far they lie apart."""
     zoned = next((cell for cell in cells if ":" in cell and ZONE.search(cell)), None)
     naive = next((cell for cell in cells if ":" in cell and not ZONE.search(cell)), None)
     if zoned is not None and naive is not None:

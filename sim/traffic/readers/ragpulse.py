@@ -1,6 +1,6 @@
 """RAGPulse, JSON lines: `timestamp` (text, s), `input_length`, `output_length`, `session_id`, `hash_ids` by part of the prompt.
 
-Parts stand in the order system prompt, passages, history, web search, question. Lengths of the chunks are in the files beside the
+Parts stand in the order system prompt, passages, history, web search, question. Lengths of the chunks are in the files next to the
 trace (`1_sys_prompt.jsonl` ...); without them no shared prefix is known. Source: Wang et al., RAGPulse, arXiv 2511.12979.
 """
 
@@ -49,7 +49,7 @@ def read_rows(path: Path, objects: Iterator[Row]) -> tuple[Table, Raw]:
     lengths = chunk_tokens(path.parent)
     note = "shared prefixes are those of an unlimited cache, in the log's own chunks"
     if not lengths:
-        note = f"no shared prefix is known: {CHUNK_FILES[0]} and the other chunk files are not beside the log"
+        note = f"no shared prefix is known: {CHUNK_FILES[0]} and the other chunk files are not next to the log"
     return table, Raw(
         arrival_s=table.columns["timestamp"],
         input_tokens=table.columns["input_length"],
@@ -62,7 +62,7 @@ def read_rows(path: Path, objects: Iterator[Row]) -> tuple[Table, Raw]:
 
 
 def chunk_tokens(folder: Path) -> dict[int, int]:
-    """Tokens of each chunk, from the files beside the trace; empty where they are not there."""
+    """Tokens of each chunk, from the files next to the trace; empty where they are not there."""
     found: dict[int, int] = {}
     for name in CHUNK_FILES:
         if not (folder / name).is_file():

@@ -1,7 +1,7 @@
 """ServeGen: how fast each client of a service sends, in windows of ten minutes; rates and mean lengths, no single requests.
 
 Clients as published, `chunk-N-trace.csv` without a header: start,rate,cv,pattern,two parameters; told by its pattern words. The
-laws of token counts are in `chunk-N-dataset.json` beside it. Tables with a header `model,client,mean_rate_qps,...` (one row a
+laws of token counts are in `chunk-N-dataset.json` next to it. Tables with a header `model,client,mean_rate_qps,...` (one row a
 client) or `model,t_s,rate_qps,...` (one row a window) are sums over them.
 Source: Xiang et al., ServeGen, arXiv 2505.09999 (Apache-2.0).
 """
@@ -46,7 +46,7 @@ def _numeric(cells: Sequence[str]) -> bool:
 
 
 def read_chunk(path: Path) -> tuple[Table, Sums]:
-    """One client: requests of each window, and tokens where the dataset is beside it."""
+    """One client: requests of each window, and tokens where the dataset is next to it."""
     table = read_table(path, CHUNK, header=CHUNK_COLUMNS)
     start, rate = table.columns["start_s"], table.columns["rate_rps"]
     gaps = np.diff(np.unique(start[np.isfinite(start)]))
@@ -55,7 +55,7 @@ def read_chunk(path: Path) -> tuple[Table, Sums]:
     means = _mean_tokens(path.with_name(path.name.replace("-trace.csv", "-dataset.json")), start)
     notes = ["bursts inside a window (cv, pattern) are not in the sums"]
     if means is None:
-        notes.append("the client's dataset file is not beside it: no token counts")
+        notes.append("the client's dataset file is not next to it: no token counts")
     return table, Sums(
         start_s=start,
         requests=requests,

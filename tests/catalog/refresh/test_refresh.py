@@ -343,7 +343,7 @@ def test_a_package_whose_newest_price_is_old_is_warned_of(place: Path) -> None:
 @pytest.mark.parametrize(
     ("day", "said"),
     [
-        (date(2026, 12, 1), "--on 2026-12-01 is still to come, nobody has seen its prices; write a day from 2026-09-10 to 2026-11-30"),
+        (date(2026, 12, 1), "--on 2026-12-01 is in the future, so its prices are not known yet; write a day from 2026-09-10 to 2026-11-30"),
         (date(2020, 1, 1), "--on 2020-01-01: the newest price in genai-prices is of 2026-09-10, so it says nothing of earlier days; write"),
     ],
 )

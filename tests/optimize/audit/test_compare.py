@@ -403,7 +403,7 @@ def test_a_november_of_720_hours_is_a_step_of_its_own(tmp_path: Path) -> None:
 
 
 def test_a_cost_and_usage_report_is_read_and_planted_deviations_are_found_at_their_line(tmp_path: Path) -> None:
-    """200 hours more; a price 10 % up; a model of nobody; tax; a line missing."""
+    """200 hours more; a price 10 % up; a model of no one; tax; a line missing."""
     head = (
         "lineItem/LineItemType,lineItem/UsageType,product/instanceType,lineItem/UsageAmount,pricing/unit,"
         "lineItem/UnblendedCost,lineItem/CurrencyCode"

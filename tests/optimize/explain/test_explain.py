@@ -108,7 +108,7 @@ def test_half_of_the_budget_says_the_smallest_that_works(folder: Path, settled: 
 def test_without_gpus_nobody_may_serve_what_must_stay_at_home(folder: Path) -> None:
     status, said = words(scenario(folder, "candidates.offers=[]"), folder)
     assert status == "infeasible"
-    assert any("nobody may serve private" in line for line in said)
+    assert any("no candidate may serve private" in line for line in said)
     assert any("at best 70.00%" in line for line in said)
 
 
@@ -133,7 +133,7 @@ def test_an_own_model_without_room_for_the_longest_prompt_is_named_and_not_calle
     status, said = words(scenario(folder, "candidates.relays=[]", "request_classes.private.input_tokens=140000"), folder)
     assert status == "infeasible"
     assert any("private: prompts of up to 140,000 tokens" in line and "131,072 (llama-3.1-8b)" in line for line in said)
-    assert not any("nobody may serve private" in line for line in said)
+    assert not any("no candidate may serve private" in line for line in said)
 
 
 def test_without_relays_own_hosts_serve_everything(folder: Path, settled: tuple[Market, Settled]) -> None:
@@ -144,7 +144,7 @@ def test_without_relays_own_hosts_serve_everything(folder: Path, settled: tuple[
 
 
 def test_a_promise_ten_times_as_tight_says_by_how_much_it_must_give(folder: Path) -> None:
-    """0.02 s is the network alone: nobody keeps that; the limit said can be kept, at about the cost said, and a fifth less cannot."""
+    """0.02 s is the network alone: no one keeps that; the limit said can be kept, at about the cost said, and a fifth less cannot."""
     given = scenario(folder, "request_classes.private.slo.ttft.p95=0.02")
     market = market_of(given, folder)
     found = no_plan(market, settle(market, Restriction(rough=True)), "infeasible", full=False)
@@ -297,7 +297,7 @@ def test_fixed_costs_are_charged_by_requests(settled: tuple[Market, Settled]) ->
 
 
 def test_a_plan_with_room_keeps_its_promises_in_simulation_and_one_without_does_not(settled: tuple[Market, Settled]) -> None:
-    """What `--explain full` asks before it recommends: the plan as it is, and with limits that nobody can keep."""
+    """What `--explain full` asks before it recommends: the plan as it is, and with limits that no one can keep."""
     market, plan = settled
     assert keeps(market, Kind("as it is", plan.problem, plan.pools, gpu_types, ""), plan.solution)
     hard = replace(plan.problem, slos=tuple(replace(row, limit_s=1e-3) for row in plan.problem.slos))

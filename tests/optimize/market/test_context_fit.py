@@ -1,4 +1,4 @@
-"""A request that does not fit a context: nobody is sent it who must refuse it, and where it fits nowhere it misses every promise."""
+"""A request that does not fit a context: no one is sent it who must refuse it, and where it fits nowhere it misses every promise."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""People, support, contingency and tax stand beside every bill; what has no figure is open and said."""
+"""People, support, contingency and tax stand next to every bill; what has no figure is open and said."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The price book: what stands beside what, and what it warns of."""
+"""The price book: what stands together with what, and what it warns of."""
 
 from __future__ import annotations
 

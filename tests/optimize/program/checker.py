@@ -202,7 +202,7 @@ def _outages(given: ProgramInput, answer: ProgramSolution, slack: float) -> list
         for out in range(len(given.relays)):
             gone = [float(y) for y in answer.relay_flow[out][:, t]]
             if sum(gone) > 0 and not _find_room(given, answer, t, out, gone, slack):
-                wrong.append(f"hour {t}: nobody carries what relay {out} serves")
+                wrong.append(f"hour {t}: no one carries what relay {out} serves")
     return wrong
 
 

@@ -40,7 +40,7 @@ def test_claims_are_flagged_where_they_are_shown() -> None:
 def test_one_row_shows_every_field_that_is_set_with_all_digits() -> None:
     text = shown("relays", "azure.gpt-4.1")
     assert "unit_tokens_per_minute: 3,000\n" in text and "unit_minimum: 15\n" in text and "grade: list\n" in text
-    assert "starting_credit_usd" not in text  # nobody says
+    assert "starting_credit_usd" not in text  # no one says
     assert "parameters: 8,030,261,248\n" in shown("models", "llama-3.1-8b")
     assert "usd_per_hour: 10.49264\n" in shown("offers", "aws.g6e.12xlarge")
     assert "source: " in text and "(2026-03-20)" in text

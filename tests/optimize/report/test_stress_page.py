@@ -61,7 +61,7 @@ def test_a_plan_that_was_not_tried_says_how_to_try_it(results: Path) -> None:
 def test_a_plan_that_was_not_simulated_has_no_such_section(tmp_path: Path) -> None:
     page = (write_results(plan_fixture.over_budget(), tmp_path) / "report.html").read_text()
     assert BEGIN not in page and TITLE not in page
-    assert BEGIN not in html(plan_fixture.plan())  # nobody knows the command without a manifest
+    assert BEGIN not in html(plan_fixture.plan())  # no one knows the command without a manifest
 
 
 def test_a_test_of_this_plan_enters_its_report(results: Path) -> None:
@@ -72,7 +72,7 @@ def test_a_test_of_this_plan_enters_its_report(results: Path) -> None:
     assert told.endswith("report.html") and {"stress.json", "stress.csv", "hardening.csv"} <= {p.name for p in results.iterdir()}
     assert (results / "figures" / "stress.png").read_bytes()[:4] == b"\x89PNG"
     assert (results / "figures" / "stress.csv").read_text() == (results / "stress.csv").read_text()
-    for text in ("73.0 %", "missed", "nobody", "one &lt;host&gt;", "17 requests taken back", "41,000.00", "spot lost", "7001, 7002"):
+    for text in ("73.0 %", "missed", "no", "one &lt;host&gt;", "17 requests taken back", "41,000.00", "spot lost", "7001, 7002"):
         assert text in said
     assert after.replace(said, "") == before.replace(section_of(before), "")
     parser = Balance()

@@ -1,4 +1,4 @@
-"""Claims: what two processes want at the same time is computed once, and a killed one blocks nobody."""
+"""Claims: what two processes want at the same time is computed once, and a killed one blocks no other."""
 
 from __future__ import annotations
 

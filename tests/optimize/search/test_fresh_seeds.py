@@ -1,4 +1,4 @@
-"""A promise that holds on the seeds seen also holds on those that nobody saw, however often the seeds were looked at."""
+"""A promise that holds on the seeds seen also holds on those that were not, however often the seeds were looked at."""
 
 from __future__ import annotations
 

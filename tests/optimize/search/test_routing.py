@@ -257,7 +257,7 @@ def test_routing_that_costs_more_than_it_saves_is_said(plan: Plan) -> None:
 
 
 def test_a_classifier_that_does_not_pay_is_not_planned_and_not_replayed(tmp_path: Path) -> None:
-    """At a cent a look, the strongest tier for everything is cheaper: then nobody pays the classifier, or waits for it."""
+    """At a cent a look, the strongest tier for everything is cheaper: then no request pays for the classifier or waits for it."""
     dear = scenario_at(tmp_path, "routing.classifier.usd_per_request=0.01")
     plan = optimize(dear, jobs=1, cache=tmp_path / "cache")
     assert plan.status == "met" and [line.name for line in plan.lines] == ["openai.gpt-4.1"]

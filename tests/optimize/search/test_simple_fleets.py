@@ -1,4 +1,4 @@
-"""Simple fleets stand beside the plan: what holds in the simulator is never called impossible, and never undercuts the plan."""
+"""Simple fleets stand next to the plan: what holds in the simulator is never called impossible, and never undercuts the plan."""
 
 from __future__ import annotations
 

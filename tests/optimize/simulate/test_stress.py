@@ -135,7 +135,7 @@ def test_more_demand_and_longer_steps_attain_less(tests: dict[bool, Stress]) -> 
 def test_a_relay_that_is_out_is_felt_until_it_is_back_unless_another_takes_over(file: Path) -> None:
     plan = relayed({"deepinfra.llama-3.1-8b": 1.0})
     alone = row(stress(plan, load_scenario(file, RELAYS), seeds=(5,)), "largest relay")
-    assert alone.detail.startswith("deepinfra.llama-3.1-8b refuses every call for 30 minutes; nobody takes over")
+    assert alone.detail.startswith("deepinfra.llama-3.1-8b refuses every call for 30 minutes; nothing takes over")
     assert alone.unanswered == pytest.approx(alone.requests / 2, rel=0.06)
     assert alone.recovery_s == pytest.approx(1800, abs=10)
     assert not alone.met
@@ -148,7 +148,7 @@ def test_spot_hosts_are_reclaimed_after_their_notice_and_take_the_pool_with_them
     found = row(stress(own(scenario, [3], "spot"), scenario, seeds=(5,)), "spot lost")
     assert "all spot replicas (3) are reclaimed with 120 s notice" in found.detail
     assert found.recovery_s is None and not found.met
-    assert found.attained[0].attainment == 0.0  # under notice nothing new is taken, and nobody else serves
+    assert found.attained[0].attainment == 0.0  # under notice nothing new is taken, and no one else serves
     assert found.unanswered == found.requests
     assert NOTICE_S < WARMUP_S
 

@@ -23,7 +23,7 @@ PATIENCE_S = 150
 
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the program, compiled code included, that nobody edits while the tests run: outcomes are kept by the program's content."""
+    """A copy of the program, compiled code included, that no one edits while the tests run: outcomes are kept by the program's content."""
     folder = tmp_path_factory.mktemp("copy")
     for name in ("sim", "optimize", "scenarios"):
         shutil.copytree(ROOT / name, folder / name)

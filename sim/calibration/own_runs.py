@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 import zlib
 from collections.abc import Sequence
@@ -14,6 +13,7 @@ import numpy as np
 from sim.calibration.points import Point, load_points
 from sim.calibration.readers.measurement import Measurement
 from sim.calibration.readers.read_benchmark import is_points, read_benchmark
+from sim.calibration.readers.values import WHAT
 from sim.calibration.replay_points import Run, run_of
 from sim.catalog.check import instead
 from sim.catalog.facts import Catalog, Model
@@ -22,7 +22,7 @@ from sim.engine.memory import room_tokens
 from sim.engine.physics import shape_of
 from sim.engine.release import PARENT
 from sim.errors import InputError
-from sim.named_files import read_bytes
+from sim.named_files import read_bytes, sha256_of
 
 SERVED = 0.95  # share of what was asked for from which an open run has served it
 MARKS = {"nvfp4": "nvfp4", "fp8": "fp8", "w8a8": "int8", "w8a16": "w8a16", "awq": "int4", "gptq": "int4", "w4a16": "int4", "int4": "int4"}
@@ -186,12 +186,12 @@ def own_runs(files: Sequence[Path], setup: Setup, catalog: Catalog, in_flight: i
     again = []
     seen: dict[str, Path] = {}
     for path in files:
-        content = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else str(path)
-        if content in seen:
-            again.append((str(path), f"holds the same as {seen[content]}; counted once"))
-            continue
-        seen[content] = path
         try:
+            content = sha256_of(path, WHAT)
+            if content in seen:
+                again.append((str(path), f"holds the same as {seen[content]}; counted once"))
+                continue
+            seen[content] = path
             found += _of_file(path, setup, in_flight)
         except InputError as error:
             problems += error.problems
@@ -220,5 +220,5 @@ def digest(files: Sequence[Path]) -> str:
     """Eight digits that change when any of the files does."""
     value = 0
     for path in sorted(files):
-        value = zlib.crc32(read_bytes(path, "a benchmark result"), value)
+        value = zlib.crc32(read_bytes(path, WHAT), value)
     return f"{value:08x}"

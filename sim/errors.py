@@ -47,7 +47,7 @@ def quoted(value: object, most: int = 80) -> str:
     """`value` as messages show it: on one line and short, whatever it holds.
 
     >>> quoted("x"), quoted([[1, [2, [3, [4]]]]]), len(quoted("x" * 1000))
-    ("'x'", '[[1, [2, [...]]]]', 80)
+    ("'x'", '[[1, [2, [3, [...]]]]]', 80)
     """
     short = reprlib.Repr()
     short.maxlevel, short.maxstring, short.maxother, short.maxlong = 4, most, most, 40

@@ -75,7 +75,7 @@ ONE_FAULT = {
         "    output_tokens: 200\n    models: [llama-3.1-8b]",
         "    output_tokens: 200\n    models: [llama-3.1-8]",
         's.yaml:9:14: request_classes.0.models.0: "llama-3.1-8" is no model of the catalogue, and no relay serves it; '
-        "nearest: llama-3.1-8b, llama-3.1-70b, llama-3.2-3b",
+        "nearest: llama-3.1-8b, llama-3.1-70b, llama-3.1-405b",
     ),
     "unknown offer": (
         "[aws.g6e.xlarge]",

@@ -82,7 +82,7 @@ def _table(path: Path) -> tuple[Layout, Table]:
     keys = [key.lower() for key in first_object(path)] if is_json(begins) else read_header(path)
     for form in (LITELLM, OPENROUTER):
         if form.matches(keys):
-            return form, object_table(form, json_objects(path)) if is_json(begins) else read_table(path, form)
+            return form, object_table(path, form, json_objects(path)) if is_json(begins) else read_table(path, form)
     needs = "; ".join(f"{form.name}: {', '.join(form.required)}" for form in (LITELLM, OPENROUTER))
     raise InputError(f"{path}:1: holds no log of calls with their times; write one of {needs}")
 

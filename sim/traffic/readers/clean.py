@@ -120,12 +120,16 @@ def check_readable(path: Path, form: str, dropped: Mapping[str, int], read: int)
 
 
 def check_seconds(path: Path, arrival_s: Floats, lines: Longs) -> None:
-    """Raises InputError where times in seconds would lie thousands of years ahead: they are in a finer unit."""
-    median = float(np.median(arrival_s))
+    """Raises InputError where times in seconds would lie thousands of years ahead: they are in a finer unit.
+
+    Not where the log begins near 0: it counts from its own start, and its size says nothing about its unit.
+    """
+    early, median = (float(np.quantile(arrival_s, share, method="lower")) for share in (0.01, 0.5))
     unit = next((name for least, name in ((1e17, "nanoseconds"), (1e14, "microseconds"), (1e11, "milliseconds")) if median > least), "")
-    if unit:
-        what = f"arrival time {arrival_s[0]:.15g} is read as seconds and looks like {unit} since 1970"
-        raise InputError(f"{path}:{lines[0]}: {what}; write seconds")
+    if unit and early > median / 2:
+        row = int(np.argmax(arrival_s > median / 2))  # a few rows before it may be of another clock
+        what = f"arrival time {arrival_s[row]:.15g} is read as seconds and looks like {unit} since 1970"
+        raise InputError(f"{path}:{lines[row]}: {what}; write seconds")
 
 
 def check_one_clock(path: Path, arrival_s: Floats, lines: Longs) -> None:

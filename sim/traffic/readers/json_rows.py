@@ -12,8 +12,8 @@ import numpy as np
 
 from sim.errors import InputError
 from sim.traffic.readers.files import gzip_faults, open_log, whole_text
-from sim.traffic.readers.log_rows import Floats
-from sim.traffic.readers.parse import Codes, instants, numbers
+from sim.traffic.readers.log_rows import Floats, Longs
+from sim.traffic.readers.parse import Codes, Instants, numbers
 from sim.traffic.readers.table import TEXT, TIME, Layout, Table
 
 TORN, BLANK = "torn row (not a JSON object)", "blank line"
@@ -99,7 +99,7 @@ def _document_rows(path: Path, text: str) -> list[dict[str, Any] | None]:
     return [row if isinstance(row, dict) else None for row in rows]
 
 
-def object_table(form: Layout, objects: Iterator[Row]) -> Table:
+def object_table(path: Path, form: Layout, objects: Iterator[Row]) -> Table:
     """The wanted values of objects as columns; a key that a row lacks is NaN (numbers, times) or no text.
 
     Keys are matched in any letter case. Numbers may be written as text; times as ISO date-times or as seconds since 1970.
@@ -127,7 +127,7 @@ def object_table(form: Layout, objects: Iterator[Row]) -> Table:
             table.codes[name] = codes([_text(cell) for cell in cells[name]])
             table.names[name] = codes.names
         else:
-            table.columns[name] = _times(cells[name]) if kind == TIME else numbers([_text(cell) for cell in cells[name]])
+            table.columns[name] = _times(path, cells[name], table.lines) if kind == TIME else numbers([_text(cell) for cell in cells[name]])
     return table
 
 
@@ -137,7 +137,7 @@ def _text(cell: Any) -> str:
     return "" if cell is None or isinstance(cell, list | dict) else str(cell)
 
 
-def _times(cells: Sequence[Any]) -> Floats:
+def _times(path: Path, cells: Sequence[Any], lines: Longs) -> Floats:
     texts = [_text(cell) for cell in cells]
     as_numbers = numbers(texts)
-    return as_numbers if np.isfinite(as_numbers).any() else instants(texts)
+    return as_numbers if np.isfinite(as_numbers).any() else Instants(path)(texts, lines)

@@ -7,13 +7,18 @@ import re
 import warnings
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from pathlib import Path
+from typing import NoReturn
 
 import numpy as np
+import numpy.typing as npt
 
 from sim.errors import InputError
 from sim.traffic.readers.log_rows import Floats, Longs
 
-ZONE = re.compile(r"(Z|[+-]\d\d(:?\d\d)?)\s*$", re.IGNORECASE)
+ZONED = re.compile(r"\d[T ]\d[^-+]*(Z|[+-]\d\d(:?\d\d)?)\s*$", re.IGNORECASE)  # after a time of day: a date alone ends like a zone
+UTC_MARKS = ("+00:00", "Z", "+00")
+SHOWN = 40  # characters of a cell in a message
 
 
 def numbers(cells: Sequence[str]) -> Floats:
@@ -43,7 +48,6 @@ def instants(cells: Sequence[str]) -> Floats:
     >>> instants(["1970-01-01 00:00:01.5000000Z", "1970-01-01T02:00:00+02:00", "soon"]).tolist()
     [1.5, 0.0, nan]
     """
-    one_clock(cells)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")  # numpy warns where a zone is left, and reads it wrongly
@@ -55,12 +59,49 @@ def instants(cells: Sequence[str]) -> Floats:
     return np.asarray(seconds, dtype=np.float64)
 
 
-def one_clock(cells: Sequence[str]) -> None:
-    """Raises InputError where some of `cells` name a time zone and others do not: no one can say how far they lie apart."""
-    zoned = next((cell for cell in cells if ":" in cell and ZONE.search(cell)), None)
-    naive = next((cell for cell in cells if ":" in cell and not ZONE.search(cell)), None)
-    if zoned is not None and naive is not None:
-        raise InputError(f"times: {zoned[:40]} is written with a time zone, another without ({naive[:40]}); write all of them with one")
+class Instants:
+    """`instants` of a column that is read in parts, all of whose times name a time zone, or none does.
+
+    Cells that are no time say nothing about zones.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._seen: dict[bool, tuple[str, int]] = {}  # with a zone or without -> the first such cell and its line
+
+    def __call__(self, cells: Sequence[str], lines: Longs) -> Floats:
+        """Seconds since 1970. Raises InputError at the first time of the other kind: no one can say how far the two lie apart."""
+        seconds = instants(cells)
+        zoned = _zoned(cells)
+        for kind in (True, False):
+            rows = np.flatnonzero((zoned == kind) & np.isfinite(seconds))
+            if kind not in self._seen and len(rows):
+                self._seen[kind] = (cells[rows[0]].strip()[:SHOWN], int(lines[rows[0]]))
+        if len(self._seen) == 2:
+            self._refuse()
+        return seconds
+
+    def _refuse(self) -> NoReturn:
+        kind, (cell, line) = max(self._seen.items(), key=lambda each: each[1][1])
+        other, other_line = self._seen[not kind]
+        first, second = ("with a time zone", "without one") if kind else ("without a time zone", "with one")
+        raise InputError(
+            f"{self._path}:{line}: time {cell} is written {first}, {other} in line {other_line} {second}; write all of them with one"
+        )
+
+
+def _zoned(cells: Sequence[str]) -> npt.NDArray[np.bool_]:
+    """Which cells name a time zone. Columns that all end alike are seen at once: the pattern costs ten times what reading a time does.
+
+    >>> _zoned(["2024-01-01 00:00", "2024-01-01"]).tolist(), _zoned(["2024-01-01 00:00-03", "2024-01-01T00"]).tolist()
+    ([False, False], [True, False])
+    """
+    after_date = "".join([cell[10:] for cell in cells])
+    if not any(mark in after_date for mark in "+-Zz"):
+        return np.zeros(len(cells), bool)
+    if any(all(cell.endswith(suffix) for cell in cells) for suffix in UTC_MARKS):
+        return np.ones(len(cells), bool)
+    return np.fromiter((ZONED.search(cell) is not None for cell in cells), bool, len(cells))
 
 
 def _without_utc(cells: Sequence[str]) -> Sequence[str]:
@@ -69,7 +110,7 @@ def _without_utc(cells: Sequence[str]) -> Sequence[str]:
     >>> list(_without_utc(["2024-01-01T00Z", "2024-01-01T01"])), list(_without_utc(["2024-01-01T00+00", "2024-01-01T00+02"]))
     (['2024-01-01T00', '2024-01-01T01'], ['2024-01-01T00', '2024-01-01T00+02'])
     """
-    for suffix in ("+00:00", "Z", "+00"):
+    for suffix in UTC_MARKS:
         if cells and cells[0].endswith(suffix):
             return [cell.removesuffix(suffix) for cell in cells]
     return cells

@@ -45,7 +45,7 @@ def read_rows(path: Path, objects: Iterator[Row]) -> tuple[Table, Raw]:
                 chunks.append([chunk for part in listed for chunk in plain_hashes(part)])
             yield line, row
 
-    table = object_table(LAYOUT, noted())
+    table = object_table(path, LAYOUT, noted())
     lengths = chunk_tokens(path.parent)
     note = "shared prefixes are those of an unlimited cache, in the log's own chunks"
     if not lengths:

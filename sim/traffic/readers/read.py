@@ -74,15 +74,15 @@ def _read_json(path: Path) -> ReadLog | Usage:
         table, raw = ragpulse.read_rows(path, json_objects(path))
         return _cleaned(path, ragpulse.LAYOUT.name, table, raw)
     if openai_usage.is_bucket(first):
-        table = object_table(openai_usage.FORMAT, openai_usage.flat_rows(json_objects(path)))
+        table = object_table(path, openai_usage.FORMAT, openai_usage.flat_rows(json_objects(path)))
         return summed(path, openai_usage.FORMAT.name, openai_usage.FORMAT.sums(table), table.dropped, table.first_line)
     for form in LOGS:
         if form.matches(keys):
-            table = object_table(form, json_objects(path))
+            table = object_table(path, form, json_objects(path))
             return _cleaned(path, form.name, table, form.build(table))
     for export in EXPORTS:
         if export.matches(keys):
-            table = object_table(export, json_objects(path))
+            table = object_table(path, export, json_objects(path))
             return summed(path, export.name, export.sums(table), table.dropped, table.first_line)
     if BLOCK_KEYS & set(keys):
         name, raw, dropped, first_line = read_blocks(path)

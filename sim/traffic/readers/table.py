@@ -18,7 +18,7 @@ import numpy as np
 from sim.errors import InputError
 from sim.traffic.readers.files import LONGEST_LINE, gzip_faults, open_log
 from sim.traffic.readers.log_rows import Floats, Longs, Raw
-from sim.traffic.readers.parse import Codes, instants, numbers
+from sim.traffic.readers.parse import Codes, Instants, numbers
 
 csv.field_size_limit(LONGEST_LINE)  # logs carry whole prompts in cells that are skipped; the module's limit of 128 kB would stop there
 CHUNK_ROWS = 300  # rows and their cells stay in the processor's cache: at 2,000 wide rows take 1.5 times as long
@@ -85,7 +85,7 @@ def read_table(path: Path, form: Layout, header: Sequence[str] | None = None) ->
         twice = [name for name in wanted if header.count(name) > 1]
         if twice:
             raise InputError(f"{path}:1: column {twice[0]} stands twice in the header; keep one")
-        reader = _Columns({name: (header.index(name), kind) for name, kind in wanted.items()}, len(header))
+        reader = _Columns(path, {name: (header.index(name), kind) for name, kind in wanted.items()}, len(header))
         with gzip_faults(path, line), _csv_faults(path, line), _collector_paused():
             for rows in _chunks(text):
                 try:
@@ -134,11 +134,12 @@ def _chunks(text: TextIO) -> Iterator[list[list[str]]]:
 class _Columns:
     """Collects chunks of rows as arrays."""
 
-    def __init__(self, wanted: Mapping[str, tuple[int, str]], width: int) -> None:
+    def __init__(self, path: Path, wanted: Mapping[str, tuple[int, str]], width: int) -> None:
         self._wanted = wanted
         self._width = width
         self._pick = itemgetter(*(index for index, _ in wanted.values()))
         self._parts: dict[str, list[Floats]] = {n: [] for n, (_, kind) in wanted.items() if kind != TEXT}
+        self._instants = {name: Instants(path) for name, (_, kind) in wanted.items() if kind == TIME}
         self._codes = {name: Codes() for name, (_, kind) in wanted.items() if kind == TEXT}
         self._code_parts: dict[str, list[Longs]] = {name: [] for name in self._codes}
         self._lines: list[Longs] = []
@@ -164,7 +165,7 @@ class _Columns:
             if kind == TEXT:
                 self._code_parts[name].append(self._codes[name](cells))
             else:
-                self._parts[name].append((instants if kind == TIME else numbers)(cells))
+                self._parts[name].append(self._instants[name](cells, lines) if kind == TIME else numbers(cells))
 
     def table(self) -> Table:
         return Table(

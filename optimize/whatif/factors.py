@@ -9,11 +9,12 @@ from optimize.money.amounts import offer_at
 from optimize.money.owned_price import with_owned_prices
 from sim.catalog.facts import CalibrationRow, Catalog, Relay
 from sim.catalog.relay_records import Law, RelayLatency
+from sim.engine.physics import COEFFICIENTS
 from sim.engine.step_cost import coefficients_of
 from sim.scenario.scenario import ConstantTraffic, RequestClass, Scenario, SyntheticTraffic, Tokens
 
-SHARES_OF_PEAK = ("compute_efficiency", "bandwidth_efficiency", "kv_efficiency", "attention_efficiency", "allreduce_efficiency")
-SECONDS = ("allreduce_latency_s", "allreduce_hop_s", "step_s", "layer_s", "sequence_s")
+SHARES_OF_PEAK = tuple(name for name in COEFFICIENTS if name.endswith("_efficiency"))
+SECONDS = tuple(name for name in COEFFICIENTS if name.endswith("_s") and name != "request_s")  # of a step
 
 
 def users(scenario: Scenario, factor: float) -> Scenario:

@@ -58,10 +58,13 @@ def test_prices_scale_and_nothing_else_does(million: Scenario) -> None:
         assert (cheap.rpm, cheap.ttft_p50_s) == (relay.rpm, relay.ttft_p50_s)
 
 
-@pytest.mark.parametrize(("gpu", "tp"), [("l40s", 1), ("l40s", 4), ("h100", 2)])
-def test_step_time_lasts_factor_times_as_long_in_every_part_of_the_step(million: Scenario, gpu: str, tp: int) -> None:
+@pytest.mark.parametrize(
+    ("model", "gpu", "tp"),
+    [("llama-3.1-8b", "l40s", 1), ("llama-3.1-8b", "l40s", 4), ("llama-3.1-8b", "h100", 2), ("qwen3-30b-a3b", "h100", 2)],
+)
+def test_step_time_lasts_factor_times_as_long_in_every_part_of_the_step(million: Scenario, model: str, gpu: str, tp: int) -> None:
     catalog = million.catalog
-    shape = Deployment(catalog.models["llama-3.1-8b"], catalog.weight_formats["fp8"], catalog.gpus[gpu], tp, EngineLimits())
+    shape = Deployment(catalog.models[model], catalog.weight_formats["fp8"], catalog.gpus[gpu], tp, EngineLimits())
     plain = scaled_cost(step_cost(shape, catalog.calibration), 1.3)
     slow = step_cost(shape, with_factors(million, [("step_time", 1.3)]).catalog.calibration)
     assert np.allclose(slow.base_ps, plain.base_ps, rtol=1e-6)

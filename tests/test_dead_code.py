@@ -14,6 +14,7 @@ CALLED_FROM_OUTSIDE = {
     "hourly_changes": "fleets by script: docs/explanation/fleet-life.md",
     "drawn_losses": "fleets by script: docs/explanation/fleet-life.md",
     "actualSolve": "called by PuLP",
+    "readinto": "called by io.BufferedReader",
     "session_turns": "conversations of closed clients by script",
     "replay_poisson": "replays by script",
     "complete": "the public API of scripts: servemix/results.py",

@@ -45,7 +45,7 @@ def test_the_ladder_is_the_empirical_distribution() -> None:
 def test_the_ladder_passes_through_the_verdict() -> None:
     samples = [np.random.default_rng(seed).lognormal(size=777).astype(np.float32) for seed in range(5)]
     for quantile in (0.5, 0.93, 0.999):
-        verdict = slo_verdict(SloRow(0, "ttft", quantile, 2.0), "always", samples)
+        verdict = slo_verdict(SloRow(0, "ttft", quantile, 2.0), "always", samples, bound=1.0)
         assert dict(verdict.distribution)[quantile] == verdict.simulated_s
         assert [share for share, _ in verdict.distribution] == sorted({*SHARES, quantile})
 

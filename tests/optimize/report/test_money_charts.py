@@ -9,6 +9,7 @@ import pytest
 from optimize.report.page.drawing import PAPER
 from optimize.report.page.money_charts import break_even_chart, sensitivity_chart
 from optimize.tables.columns import Column, Table
+from optimize.tables.finance_columns import SENSITIVITY
 
 NAMES = ("demand", "users", "requests", "plan", "all_api", "self_hosted", "self_hosted_low", "self_hosted_high")
 
@@ -28,8 +29,7 @@ def test_a_strategy_that_ends_somewhere_is_drawn_as_far_as_it_goes() -> None:
 
 
 def test_an_end_that_is_not_known_has_no_bar() -> None:
-    table = Table(
-        "sensitivity", "", tuple(Column(name, "float", "", "") for name in ("input", "share", "low", "high")), (("x", 0.1, None, 120.0),)
-    )
+    table = Table("sensitivity", "", SENSITIVITY, (("x", 0.1, None, 120.0, None, "solved"),))
     (axes,) = sensitivity_chart(table, "USD", 100.0, PAPER).axes
     assert [bar.get_width() for bar in axes.patches] == [0.0, 20.0]
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["x  ±10%"]

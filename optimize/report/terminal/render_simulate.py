@@ -218,7 +218,8 @@ def _budget(name: str, effect: Json) -> str:
     return (
         f"{name}: prompts of {effect['input_tokens']:,.0f} tokens on average (without the budget {effect['input_tokens_without']:,.0f}), "
         f"{percent(effect['prefix_share'])} of it shared with an earlier one ({percent(effect['prefix_share_without'])}); "
-        f"{percent(effect['refused_share'])} of prompts refused as too long: a miss of every promise, next to the requests counted here"
+        f"{percent(effect['refused_share'])} of prompts refused as too long: a miss of every promise, "
+        "in addition to the requests counted here"
     )
 
 

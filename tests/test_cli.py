@@ -197,7 +197,9 @@ def test_results_folder_holds_the_plan_that_was_printed(first: Ran, run: Termina
 def test_budget_of_zero_is_no_plan_and_says_by_how_much(first: Ran, run: Terminal) -> None:
     ran = run("optimize", TWO_OFFERS, "--set", "budget.per_month=0")
     assert ran.code == 3
-    assert f"${first.json()['cost']['per_month']:,.0f} above the budget" in " ".join(ran.out.split())
+    least, said = f"${first.json()['cost']['per_month']:,.2f}", " ".join(ran.out.split())
+    assert f"the smallest budget that serves everything: {least} a month, {least} above the budget" in said
+    assert f"By API wherever allowed: {least} a month, over budget." in said and "the same plan" not in said
 
 
 def test_promise_that_nobody_can_keep_names_its_class(run: Terminal) -> None:

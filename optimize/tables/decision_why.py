@@ -152,7 +152,10 @@ def no_plan_lines(plan: Plan, bill: Bill, found: NoPlan) -> list[str]:
     """The smallest budget, the best inside the budget, who misses when, which promise would have to give."""
     lines = []
     if found.smallest_budget_usd is not None:
-        lines.append(f"the smallest budget that serves everything: {bill.money(cents_of(plan, found.smallest_budget_usd))} a month")
+        least = cents_of(plan, found.smallest_budget_usd)
+        over = least - 100 * plan.scenario.budget.per_month
+        above = f", {bill.money(over)} above the budget" if over > 0 else ""
+        lines.append(f"the smallest budget that serves everything: {bill.money(least)} a month{above}")
     lines += [f"{name} cannot be served in full at any budget" for name in found.never if name not in found.nobody]
     long = [each.class_name for each in found.too_long]
     lines += [each.sentence for each in found.too_long]

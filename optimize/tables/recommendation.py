@@ -88,8 +88,9 @@ def rivals(plan: Plan, bill: Bill) -> list[str]:
 def _against(plan: Plan, bill: Bill, other: Alternative) -> str:
     if other.per_month_usd is None:
         return "no such plan keeps every promise"
-    more = dearer(cents_of(plan, other.per_month_usd), bill.total)
-    return (more or "the same plan") + (", over budget" if other.status == "over_budget" else "")
+    cents = cents_of(plan, other.per_month_usd)
+    same = "the same plan" if bill.total > 0 or cents < 0.5 else f"{bill.money(cents)} a month"  # nothing bought compares with nothing
+    return (dearer(cents, bill.total) or same) + (", over budget" if other.status == "over_budget" else "")
 
 
 def dearer(cents: float, total: float) -> str:

@@ -73,8 +73,8 @@ def simplest(market: Market, restriction: Restriction, below_usd: float, request
     while waiting:
         fleet = waiting.pop(0)
         market.tell(f"proving a simple fleet: {name_of(fleet)}")
-        evidence = hold_out(market, fleet.settled, 1)
-        if proves(market, fleet, evidence):
+        evidence, held = asked(market, fleet.settled)
+        if held:
             return fleet.settled, evidence
         if fleet.state is None:
             continue
@@ -114,12 +114,31 @@ def name_of(fleet: Fleet) -> str:
     return f"{fleet.hosts} x {fleet.state.option.id}"
 
 
-def proves(market: Market, fleet: Fleet, evidence: list[HourEvidence]) -> bool:
+def asked(market: Market, settled: Settled) -> tuple[list[HourEvidence], bool]:
+    """Evidence of the hold-out seeds, and whether it proves the fleet: under N+1 first what is left of it with its spare hosts lost."""
+    bare = without_spares(settled)
+    evidence = hold_out(market, bare, 1)
+    held = proves(market, bare, evidence)
+    if not held or bare is settled:
+        return evidence, held
+    evidence = hold_out(market, settled, 1)
+    return evidence, proves(market, settled, evidence)
+
+
+def without_spares(settled: Settled) -> Settled:
+    """What is left under N+1 with one host of every pool lost: what is found to carry everything must not lean on its spare."""
+    if not settled.problem.n_plus_one:
+        return settled
+    solution = settled.solution
+    return replace(settled, solution=replace(solution, hosts=np.maximum(solution.hosts - 1, 0)))
+
+
+def proves(market: Market, settled: Settled, evidence: list[HourEvidence]) -> bool:
     """Whether the hold-out seeds keep every promise in every hour, on requests that came, and no backlog grows."""
     rows = {verdict.row for each in evidence for verdict in each.verdicts}
     sent = {row for row in market.slos if market.demand.mean_rps[row.class_index].any()}
     kept = sent <= rows and all(verdict.met for each in evidence for verdict in each.verdicts)
-    return kept and not grows(market.scenario, fleet.settled.problem, fleet.settled.solution, costs_of(fleet.settled))
+    return kept and not grows(market.scenario, settled.problem, settled.solution, costs_of(settled))
 
 
 def costs_of(settled: Settled) -> list[StepCost | None]:
@@ -250,7 +269,8 @@ def adopted(market: Market, proof: Proof) -> Proof:
     solution = again.solution
     if not again.unserved and solution.cost_usd < scaled_usd(settled.solution.cost_usd, 1 - WORTH):
         better, tried = prove(market, again)
-        if all_hold(better, tried) and better.solution.cost_usd < settled.solution.cost_usd:
+        held = all_hold(better, tried) and (not better.problem.n_plus_one or asked(market, better)[1])
+        if held and better.solution.cost_usd < settled.solution.cost_usd:
             return better, tried
     cost = settled.solution.cost_usd
     bound = settled.problem.fixed_usd if again.unserved else min(solution.model_bound_usd, cost)
@@ -261,9 +281,9 @@ def adopted(market: Market, proof: Proof) -> Proof:
 def passes(market: Market, fleet: Fleet, effort: Effort) -> bool:
     """Whether one seed of the hours that bind keeps every promise, and no backlog grows; False too where the effort is spent.
 
-    Where hosts follow the hour only the busiest is asked: others get hosts of their own later.
+    Where hosts follow the hour only the busiest is asked: others get hosts of their own later. Under N+1 the spare hosts stay out of it.
     """
-    problem, solution, costs = fleet.settled.problem, fleet.settled.solution, costs_of(fleet.settled)
+    problem, solution, costs = fleet.settled.problem, without_spares(fleet.settled).solution, costs_of(fleet.settled)
     hours = hours_to_simulate(problem, solution, limit=1 if fleet.state and fleet.state.option.offer.elastic else QUICK_HOURS)
     if not effort.pays(requests_of(market, len(hours))):
         return False

@@ -121,7 +121,11 @@ def _others(console: Console, plan: Plan, bill: Bill) -> None:
     listing = table("Instead", f"{bill.currency} a month", "", "", right=(1, 2))
     for other in ranked[:OTHERS]:
         cents = None if other.per_month_usd is None else cents_of(plan, other.per_month_usd)
-        cost, more = ("-", "") if cents is None else (bill.money(cents), dearer(cents, bill.total) or ("same" if bill.total > 0 or cents < 0.5 else ""))
+        cost, more = (
+            ("-", "")
+            if cents is None
+            else (bill.money(cents), dearer(cents, bill.total) or ("same" if bill.total > 0 or cents < 0.5 else ""))
+        )
         note = _short(other.note, NOTE) if cents is None or other.status == "over_budget" else ""
         listing.add_row(other.name, cost, more, Text("; ".join(filter(None, (other.status.replace("_", " "), note))), style="dim"))
     console.print()

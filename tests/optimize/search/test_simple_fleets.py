@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from optimize.plan import market_for, optimize
 from optimize.records import LoadLevel, PoolTerms
@@ -55,6 +57,17 @@ def test_one_host_less_would_not_have_held(tmp_path: Path) -> None:
     found = simplest(asked, Restriction(), 50_000.0)
     assert found is not None
     assert simplest(asked, Restriction(), found[0].solution.cost_usd) is None
+
+
+@pytest.mark.parametrize("elastic", [False, True])
+def test_a_spare_host_is_one_more_than_the_fleet_that_holds_without_it(tmp_path: Path, elastic: bool) -> None:
+    """What a fleet carries is not found with the help of its spare: with one host lost it is the fleet that holds without N+1."""
+    offer = f"{{name: host, gpu: l40s, usd_per_hour: 1.0, elastic: {str(elastic).lower()}}}"
+    plain, spared = market(tmp_path, offers=offer), market(tmp_path, offers=offer)
+    spared.scenario = replace(spared.scenario, policy=replace(spared.scenario.policy, n_plus_one=True))
+    fleets = [simplest(each, Restriction(), 50_000.0) for each in (plain, spared)]
+    assert fleets[0] is not None and fleets[1] is not None
+    assert (fleets[1][0].solution.hosts == fleets[0][0].solution.hosts + 1).all()
 
 
 def test_relay_alone_is_tried(tmp_path: Path) -> None:

@@ -99,7 +99,7 @@ def test_nothing_to_buy_at_all_is_bad_input(run: Terminal) -> None:
     [
         ("candidates.offers=[]", set()),  # all from the relay, as in the plan with both
         ("candidates.relays=[]", {"l40s"}),  # all on own hosts, dearer
-        ("request_classes.chat.slo.ttft.p95=0.1", {"h100"}),  # a tenth: too late from the relay and from one L40S (107 ms), and two are dearer than an H100
+        ("request_classes.chat.slo.ttft.p95=0.1", {"h100"}),  # a tenth: too late from the relay and one L40S; two are dearer than an H100
         ("request_classes.chat.slo.tpot.p95=0.006", {"h100"}),  # a tenth: only the fastest card writes that fast
     ],
 )

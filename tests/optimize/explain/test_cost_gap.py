@@ -63,7 +63,7 @@ def test_the_reserve_is_what_the_plan_without_it_saves(bot: Plan, folder: Path) 
 
 
 def test_the_margin_has_one_price_on_screen_and_in_the_file(folder: Path) -> None:
-    plan = planned("two_offers", folder, *OWN, "policy.safety=0.3")
+    plan = planned("two_offers", folder, *OWN, "traffic.rate_rps=15", "policy.safety=0.3")  # one host carries this, with the margin two
     assert plan.gap_parts is not None and plan.uncertainty is not None
     assert plan.uncertainty.safety_usd == plan.gap_parts.margin_usd > 100
     money = bill_of(plan).money(cents_of(plan, plan.gap_parts.margin_usd))

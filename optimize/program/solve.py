@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 
-from optimize.program.answer import solution_of, unserved_requests
+from optimize.program.answer import solution_of, spent_usd, unserved_requests
 from optimize.program.by_stages.budget_search import in_stages
 from optimize.program.by_stages.hour_programs import Effort
 from optimize.program.by_stages.month import joined
@@ -16,7 +16,6 @@ from optimize.program.routes import PoolRoute, penalty_usd
 from optimize.program.rows.accounts import narrowed, widened
 from optimize.program.substitutes import usable, worth_trying
 from optimize.records import ProgramInput, ProgramSolution
-from sim.exact import dot
 
 TINY = 24  # integers up to which the optimum itself costs no more than an answer inside the gap
 EXACT = 1e-7
@@ -76,15 +75,19 @@ def proved(
     effort: Effort,
     budget: float,
 ) -> ProgramSolution:
-    """What the stages found; where they leave a gap in a program that is not large, the whole in one solver call, if that is better."""
+    """What the stages found; where they leave a gap in a program that is not large, the whole in one solver call beside it.
+
+    Of the two solutions the better one, under the better of the two bounds: both bound cost plus penalty of every solution.
+    """
     staged = record(found)
     if staged.gap <= effort.gap or integers(problem, routes) > MEDIUM:
         return staged
     limited = replace(effort, node_limit=min(effort.node_limit, MEDIUM_NODES))
-    whole = record(at_once(problem, routes, penalty, limited, budget if math.isfinite(budget) else None))
-    left, before = (float(dot(each.unserved, problem.demand.weight_h).sum()) for each in (whole, staged))
-    less = left <= before + 1e-9
-    return whole if less and whole.gap < staged.gap else staged
+    whole = at_once(problem, routes, penalty, limited, budget if math.isfinite(budget) else None)
+    if not math.isfinite(whole.bound):  # inside the tolerances of the solver the budget is beyond reach
+        return staged
+    best = min((whole, found), key=lambda each: spent_usd(problem, routes, each.parts) + penalty * unserved_requests(problem, each.parts))
+    return record(replace(best, bound=max(whole.bound, found.bound)))
 
 
 def integers(problem: ProgramInput, routes: tuple[PoolRoute, ...]) -> int:

@@ -12,7 +12,7 @@ from _pytest.mark import ParameterSet
 from optimize.program import solve as solve_module
 from optimize.program.answer import solution_of, unserved_requests
 from optimize.program.by_stages.hour_programs import Effort
-from optimize.program.by_stages.stages import at_once
+from optimize.program.by_stages.stages import Found, at_once
 from optimize.program.routes import penalty_usd, pool_routes
 from optimize.program.solve import solve
 from optimize.records import ProgramInput, SloRow
@@ -73,12 +73,36 @@ def test_hour_by_hour_costs_what_the_whole_costs(seed: int, n_plus_one: bool) ->
 def test_base_hosts_before_hours_are_near_the_whole_and_the_bound_is_below_both(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     given = medium(seed, monthly=True)
     monkeypatch.setattr(solve_module, "SMALL", -1)
+    proved = solve(given, gap=GAP)
+    monkeypatch.setattr(solve_module, "MEDIUM", -1)
     answer = solve(given, gap=GAP)
     cost, bound = whole(given)
     assert "two stages" in answer.solver and not answer.unserved.any()
     assert violations(given, answer) == []
     assert answer.model_bound_usd <= cost * (1 + 1e-6) and bound <= answer.cost_usd * (1 + 1e-6)
     assert answer.cost_usd <= cost * (1 + NEAR)
+    assert answer.model_bound_usd <= proved.model_bound_usd <= min(cost, answer.cost_usd) * (1 + 1e-6)
+    assert bound <= proved.cost_usd * (1 + 1e-6) and proved.cost_usd <= answer.cost_usd and proved.gap <= GAP
+    assert violations(given, proved) == []
+
+
+def test_a_cheaper_plan_of_the_stages_stays_under_the_better_bound_of_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = medium(1, monthly=True)
+    monkeypatch.setattr(solve_module, "SMALL", -1)
+    monkeypatch.setattr(solve_module, "MEDIUM", -1)
+    staged = solve(given, gap=GAP)
+    monkeypatch.setattr(solve_module, "MEDIUM", 600)
+
+    def dear(*args: object) -> Found:
+        """The whole with one host more than it takes in every hour and pool that it uses."""
+        found = at_once(*args)  # type: ignore[arg-type]
+        hosts = found.parts.hosts.copy()
+        hosts[hosts.any(axis=1)] += 1
+        return replace(found, parts=replace(found.parts, hosts=hosts))
+
+    monkeypatch.setattr(solve_module, "at_once", dear)
+    answer = solve(given, gap=GAP)
+    assert answer.cost_usd == staged.cost_usd and answer.model_bound_usd > staged.model_bound_usd
 
 
 @pytest.mark.parametrize("monthly", [False, pytest.param(True, marks=pytest.mark.slow)])

@@ -19,7 +19,7 @@ from joblib import Parallel, delayed
 from optimize.market.engine_settings import router_of
 from optimize.search.simulated_hour import IN_HOUR_PS, play_hour, warmup_keep
 from optimize.simulate.saved_plan import fleet_from_plan, read_plan
-from optimize.tables.phrases import promise
+from optimize.tables.plain_numbers import promise
 from sim.latency import attainment, class_metrics
 from sim.scenario import load_scenario
 from sim.traffic import demand

@@ -112,5 +112,5 @@ def why_unserved(market: Market, pools: Sequence[PoolState], relays: Sequence[Re
         able += [(shape, pool_words(market, state, c)) for shape, state in own.items()]
         words += [f"{shape}: {said}" for shape, said in able if said]
         if not able:
-            words.append(f"no candidate may serve {name}")
+            words.append(f"no candidate is left for {name}")
     return "; ".join(words)

@@ -112,3 +112,12 @@ def hours_of_load_usd(replica_s: Floats, option: PoolOption) -> Floats:
 def load_usd(usd_per_hour: float, load: float, per_host: float) -> float:
     """What one request costs that occupies `load` replica-seconds of a host that carries `per_host` replicas."""
     return usd_per_hour * load / (per_host * HOUR_S)
+
+
+def above_budget_cents(cents: float, budget_per_month: float) -> float:
+    """Cents by which an amount lies above a monthly budget in whole units; negative below it.
+
+    >>> above_budget_cents(32_850, 100.0)
+    22850.0
+    """
+    return cents - 100 * budget_per_month

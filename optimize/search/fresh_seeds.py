@@ -13,7 +13,6 @@ from collections.abc import Iterable
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import stdtrit
 
 from optimize.records import Floats
 
@@ -79,6 +78,8 @@ def deviations(seeds: int, hours_of_week: int, windows: npt.ArrayLike = 1.0) -> 
 
 def t_quantile(freedom: int, tail: float) -> float:
     """Student's t above which `tail` lies, to nine digits: further ones depend on the C library."""
+    from scipy.special import stdtrit  # a fifth of a second of start-up, needed by proofs alone
+
     return round(float(stdtrit(freedom, 1 - tail)), 9)
 
 

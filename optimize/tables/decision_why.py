@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from optimize.money import HOUR_S
-from optimize.money.amounts import amount_usd, per_unit_usd
+from optimize.money.amounts import above_budget_cents, amount_usd, per_unit_usd
 from optimize.result import Attribution, NoPlan, Plan, TooLong
 from optimize.tables.bill_lines import Bill, bill_of, cents_of, split
 from optimize.tables.columns import Column, Table, Value
@@ -153,7 +153,7 @@ def no_plan_lines(plan: Plan, bill: Bill, found: NoPlan) -> list[str]:
     lines = []
     if found.smallest_budget_usd is not None:
         least = cents_of(plan, found.smallest_budget_usd)
-        over = least - 100 * plan.scenario.budget.per_month
+        over = above_budget_cents(least, plan.scenario.budget.per_month)
         above = f", {bill.money(over)} above the budget" if over > 0 else ""
         lines.append(f"the smallest budget that serves everything: {bill.money(least)} a month{above}")
     lines += [f"{name} cannot be served in full at any budget" for name in found.never if name not in found.nobody]

@@ -9,7 +9,8 @@ from optimize.money.amounts import amount_usd
 from optimize.money.units import to_currency
 from optimize.result import Plan
 from optimize.tables.bill_lines import Bill, cents_of
-from optimize.tables.phrases import STATUS_WORDS, percent
+from optimize.tables.phrases import STATUS_WORDS
+from optimize.tables.plain_numbers import percent
 
 Json = dict[str, Any]
 

@@ -8,7 +8,8 @@ from optimize.money import HOUR_S
 from optimize.records import Alternative, Ints
 from optimize.result import Plan
 from optimize.tables.bill_lines import Bill, cents_of
-from optimize.tables.phrases import headline, percent, told_flips
+from optimize.tables.phrases import headline, told_flips
+from optimize.tables.plain_numbers import percent
 from optimize.tables.short_names import HOW, company, gpus_of
 from optimize.tables.tables import used_pools, used_relays
 from sim.plural import counted

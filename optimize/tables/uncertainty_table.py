@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from optimize.result import Band, PoolError, Uncertainty
-from optimize.tables.phrases import percent
+from optimize.tables.plain_numbers import percent
 
 COLUMNS = ("pool", "step cost", "load", "requests", "throughput", "TPOT", "TTFT")
 METRICS = ("throughput", "tpot", "ttft")

@@ -14,7 +14,7 @@ from optimize.report.terminal import render_grid
 from optimize.result import Plan
 from optimize.tables import tables
 from optimize.tables.bill_lines import Bill
-from optimize.tables.phrases import count, promise
+from optimize.tables.plain_numbers import count, promise
 
 LINES: tuple[tuple[Any, str], ...] = (("-", "demand"), ("--", "what the fleet could carry at this mix"))
 ROOMY = 3.0  # times the busiest hour: capacity beyond it is told in words, lest it flatten demand

@@ -12,7 +12,8 @@ from optimize.result import Plan
 from optimize.tables.bill_lines import cents_of
 from optimize.tables.decision_why import no_plan_lines
 from optimize.tables.finance_tables import Money, daily_users
-from optimize.tables.phrases import bounds, count, headline, told_flips
+from optimize.tables.phrases import bounds, headline, told_flips
+from optimize.tables.plain_numbers import count
 from optimize.tables.quality_table import verdict_words
 from sim.plural import counted
 

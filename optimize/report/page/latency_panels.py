@@ -11,7 +11,7 @@ from optimize.report.page.drawing import BAD, GOOD, WIDTH_IN, Theme, no_minor_ti
 from optimize.result import Plan
 from optimize.tables import tables
 from optimize.tables.columns import Column, Table, Value
-from optimize.tables.phrases import duration, promise
+from optimize.tables.plain_numbers import duration, promise
 
 ACROSS = 3  # panels next to each other
 PANEL_IN = 2.2

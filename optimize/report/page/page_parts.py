@@ -10,7 +10,7 @@ from html import escape, unescape
 from optimize.report.page.figures import Figure
 from optimize.tables.bill_lines import Bill
 from optimize.tables.columns import Column, Table, Value
-from optimize.tables.phrases import count, duration, percent
+from optimize.tables.plain_numbers import count, duration, percent
 
 SHORT = 48  # characters that a cell keeps on one line
 WORD = 14  # characters that paper keeps on one line

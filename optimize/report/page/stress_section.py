@@ -15,7 +15,7 @@ from optimize.report.page.page_parts import bullets, details, dim, picture, sect
 from optimize.report.terminal.render_stress import FILE, HARDENING, SCHEMA, STRESS, happened
 from optimize.tables.bill_lines import Bill
 from optimize.tables.columns import Table
-from optimize.tables.phrases import percent
+from optimize.tables.plain_numbers import percent
 
 Json = Mapping[str, Any]
 TITLE = "Under stress"

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from optimize.audit.compare_plans import Comparison
 from optimize.report.terminal.console import bullets, output, screen, section, show, table
-from optimize.tables.phrases import count, percent
+from optimize.tables.plain_numbers import count, percent
 
 BAR = 24
 MONEY = ("cost", "lower bound", "line:", "not quantity")

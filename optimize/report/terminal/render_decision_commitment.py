@@ -14,7 +14,7 @@ from optimize.money.units import to_currency
 from optimize.report.terminal.console import bullets, output, screen, section, show, table
 from optimize.tables.columns import Column, Table, Value
 from optimize.tables.folder import check_folder, table_csv, write_bytes
-from optimize.tables.phrases import percent
+from optimize.tables.plain_numbers import percent
 
 STAGES = (
     Column("stage", "str", "", "first stage"),

@@ -12,7 +12,7 @@ from optimize.estimate.side_by_side import Comparison
 from optimize.estimate.training import TrainingEstimate
 from optimize.report.terminal.console import bullets, output, screen, section, show, table
 from optimize.report.terminal.render_estimate_parts import GB, band, facts, form_of, head, remarks, rules_table
-from optimize.tables.phrases import count, duration, percent
+from optimize.tables.plain_numbers import count, duration, percent
 from sim.catalog.loader import load_catalog
 from sim.errors import InputError
 

@@ -11,7 +11,7 @@ from optimize.estimate.row import Refused, Row
 from optimize.estimate.serving import ServingEstimate
 from optimize.report.terminal.console import bullets, output, screen, section, show, table
 from optimize.report.terminal.render_estimate_parts import GB, facts, head, remarks, rules_table
-from optimize.tables.phrases import count
+from optimize.tables.plain_numbers import count
 
 
 def render_serving(e: ServingEstimate, all_rows: bool) -> str:

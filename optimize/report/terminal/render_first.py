@@ -13,7 +13,8 @@ from optimize.report.terminal.console import show, table
 from optimize.result import Plan
 from optimize.tables.bill_lines import Bill, cents_of
 from optimize.tables.decision_why import no_plan_lines
-from optimize.tables.phrases import duration, percent, promise, told_flips
+from optimize.tables.phrases import told_flips
+from optimize.tables.plain_numbers import duration, percent, promise
 from optimize.tables.quality_table import verdict_words
 from optimize.tables.recommendation import BY_API, SELF_HOSTED, dearer, recommendation, replicas_line
 from optimize.tables.short_names import names_of

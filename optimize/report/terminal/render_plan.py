@@ -19,7 +19,8 @@ from optimize.result import Plan
 from optimize.tables import decision_why, price_table, tables, uncertainty_table
 from optimize.tables.bill_lines import Bill, bill_of, cents_of
 from optimize.tables.finance_tables import Money
-from optimize.tables.phrases import bounds, count, duration, percent, pool_label, promise, seeds_used, told_flips
+from optimize.tables.phrases import bounds, pool_label, seeds_used, told_flips
+from optimize.tables.plain_numbers import count, duration, percent, promise
 from optimize.tables.quality_table import quality_lines
 from sim.errors import InputError
 from sim.exact import dot

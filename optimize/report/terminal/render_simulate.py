@@ -13,7 +13,7 @@ from rich.text import Text
 from optimize.money import relay_request_usd
 from optimize.money.metering import KINDS, Metered, metered_usd, plain_meter, tiered
 from optimize.report.terminal.console import bullets, output, screen, section, show, table
-from optimize.tables.phrases import count, duration, percent, promise
+from optimize.tables.plain_numbers import count, duration, percent, promise
 from optimize.tables.plan_json import number, seconds
 from sim.catalog.facts import Relay
 from sim.engine.deployment import PS

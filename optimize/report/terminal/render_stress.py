@@ -12,7 +12,7 @@ from optimize.money.units import to_currency
 from optimize.report.terminal.console import bullets, output, screen, section, show, table
 from optimize.simulate.stress_records import Attained, Stress, StressRow
 from optimize.tables.columns import Column, Table, Value
-from optimize.tables.phrases import percent
+from optimize.tables.plain_numbers import percent
 from sim.latency import METRICS
 
 STRESS = (

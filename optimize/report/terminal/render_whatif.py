@@ -11,7 +11,7 @@ from rich.text import Text
 from optimize.report.terminal import console as terminal
 from optimize.tables.bill_lines import Bill
 from optimize.tables.columns import Column, Table, Value
-from optimize.tables.phrases import count, percent
+from optimize.tables.plain_numbers import count, percent
 from optimize.whatif.study import Answer
 from sim.plural import counted
 

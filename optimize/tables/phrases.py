@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from optimize.finance.announced_prices import leaves
+from optimize.money.amounts import above_budget_cents
 from optimize.money.price_book import lapsed_words
 from optimize.records import Flip, Verification
 from optimize.result import Plan
@@ -46,7 +47,7 @@ def announced_sentences(plan: Plan, bill: Bill) -> list[str]:
             words.append(f"From {each.label} on it cannot be bought as it is ({why}).")
             continue
         then = cents_of(plan, each.per_month_usd)
-        over = bill.money(then - 100 * plan.scenario.budget.per_month)
+        over = bill.money(above_budget_cents(then, plan.scenario.budget.per_month))
         cost = f"up to {bill.money(then)} a month at today's demand, {over} above the budget"
         words.append(f"But from {each.label} on the same plan costs {cost} ({why}).")
     return words
@@ -55,7 +56,7 @@ def announced_sentences(plan: Plan, bill: Bill) -> list[str]:
 def verdict_sentences(plan: Plan, bill: Bill) -> str:
     """What was simulated, and cost against budget."""
     cost = f"{bill.money(bill.total)} a month"
-    over = bill.total - 100 * plan.scenario.budget.per_month
+    over = above_budget_cents(bill.total, plan.scenario.budget.per_month)
     room = f"{bill.money(abs(over))} {'above' if over > 0 else 'below'} the budget"
     proof = plan.verification
     if plan.status == "met" and proof is not None:

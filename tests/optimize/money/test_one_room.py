@@ -25,7 +25,6 @@ EXCEPTIONS = {
     "optimize/explain/duals.py": "shadow prices: duals of the relaxation",
     "optimize/estimate/new_scenario.py": "how many conversations a bill buys; whether a bill agrees with what was computed",
     "optimize/program/substitutes.py": "hosts that calls of the same price would buy: a bound on a variable",
-    "optimize/tables/phrases.py": "cents of the budget",
     "optimize/estimate/input_ranking.py": "the effect of an input is a ratio of two bills",
     "optimize/audit/bill_bridge.py": "a bridge between two given bills: units and prices come from files, nothing is priced",
     "optimize/audit/compare_invoice.py": "unit prices as an invoice states them: its cost over its quantity",

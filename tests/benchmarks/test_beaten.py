@@ -22,7 +22,7 @@ candidates:
   offers: [OFFERS]
   relays:
     - {name: fast, model: llama-3.1-8b, usd_per_mtok_input: 1, usd_per_mtok_output: 2, ttft_p50_s: 0.2, ttft_sigma: 0.1, tokens_per_s: 100}
-    - {name: slow, model: llama-3.1-8b, usd_per_mtok_input: 0.1, usd_per_mtok_output: 0.1, ttft_p50_s: 1, ttft_sigma: 0.2, tokens_per_s: 100}
+    - {name: slow, model: llama-3.1-8b, usd_per_mtok_input: 0.1, usd_per_mtok_output: 0.1, ttft_p50_s: 1, ttft_sigma: 0.2, tokens_per_s: 99}
   weights: [fp8]
   tensor_parallel: [1]
 budget: {per_month: 50000}

@@ -23,9 +23,11 @@ ROUNDS = 8
 
 
 def relay_only_classes(market: Market) -> set[int]:
-    """Classes that no pool can serve."""
-    served = {c for state in market.states for c in state.option.classes if math.isfinite(state.terms().levels[0].load[c])}
-    return set(range(len(market.slos and market.scenario.request_classes))) - served
+    """Classes that no pool can serve; those that none may serve at all, where own GPUs would be left without any other."""
+    able = {c for state in market.states for c in state.option.classes if math.isfinite(state.terms().levels[0].load[c])}
+    asked = {c for c, rates in enumerate(market.demand.mean_rps) if rates.any()}
+    allowed = {c for state in market.states for c in state.option.classes}
+    return set(range(len(market.scenario.request_classes))) - (able if able & asked else allowed)
 
 
 def pool_only_classes(market: Market) -> set[int]:
@@ -44,14 +46,20 @@ def limited(classes: set[int]) -> Callable[[RelayTerms], RelayTerms | None]:
 
 
 def restrictions(market: Market) -> list[Restriction]:
-    """All relay, all self-hosted, each single GPU type, the cheapest relay alone, and limits as they stand today."""
+    """All relay, all self-hosted, each single GPU type, the cheapest relay alone, and limits as they stand today.
+
+    Of kinds that have a candidate: without any, all that such a plan could be is the plan itself.
+    """
     own, remote = pool_only_classes(market), relay_only_classes(market)
-    answer = [
-        Restriction(
-            "relays wherever allowed", keep_pool=lambda s: set(s.option.classes) <= own, budget_usd=NO_BUDGET, gap=0.01, rough=True
-        ),
-        Restriction("own GPUs wherever possible", keep_relay=limited(remote), budget_usd=NO_BUDGET, gap=0.01, rough=True),
-    ]
+    answer = []
+    if market.relays:
+        answer.append(
+            Restriction(
+                "relays wherever allowed", keep_pool=lambda s: set(s.option.classes) <= own, budget_usd=NO_BUDGET, gap=0.01, rough=True
+            )
+        )
+    if market.states:
+        answer.append(Restriction("own GPUs wherever possible", keep_relay=limited(remote), budget_usd=NO_BUDGET, gap=0.01, rough=True))
     for gpu in sorted({s.option.offer.gpu for s in market.states}):
         answer.append(
             Restriction(
@@ -123,7 +131,8 @@ def reasons(market: Market, restriction: Restriction, settled: Settled) -> list[
     left = [c for c, lost in enumerate(settled.solution.unserved) if (lost > 1e-6 * np.maximum(market.demand.mean_rps[c], 1e-12)).any()]
     relays = [terms for terms in map(restriction.keep_relay, market.relays) if terms is not None]
     late = why_unserved(market, [state for state in market.states if restriction.keep_pool(state)], relays, left)
-    return [*filter(None, [late]), *binding_words(settled.problem, settled.solution)]
+    found = [*late, *binding_words(settled.problem, settled.solution)]
+    return found or ["every candidate keeps its promises when idle, but no fleet that was tried carries this load"]
 
 
 def caveats(settled: Settled) -> str:
@@ -150,7 +159,7 @@ def alternative(restriction: Restriction, market: Market) -> Alternative:
         simple = simplest(market, restriction, NO_BUDGET, LIGHT)
         if simple is None:
             return Alternative(
-                restriction.name, "infeasible", None, "; ".join([unserved_note(market, settled), *reasons(market, restriction, settled)])
+                restriction.name, "infeasible", None, "; ".join([*reasons(market, restriction, settled), unserved_note(market, settled)])
             )
         settled, cost = simple[0], simple[0].solution.cost_usd
     return Alternative(restriction.name, "over_budget" if cost > market.budget_usd else "within_budget", cost, caveats(settled))

@@ -11,7 +11,7 @@ from optimize.market.engine_settings import priorities_of, router_of
 from optimize.market.operating_point import pool_of
 from optimize.market.pools import PoolState
 from optimize.market.token_factors import class_factors
-from optimize.money import HOUR_S
+from optimize.money import HOUR_S, hosts_usd
 from optimize.money.amounts import amount_usd
 from optimize.records import Dropped, Floats, ProgramSolution, RelayTerms, SloRow
 from optimize.search.loop import Market
@@ -93,17 +93,31 @@ def idle_s(market: Market, state: PoolState, c: int, rows: Sequence[int]) -> Flo
 
 
 def pool_words(market: Market, state: PoolState, c: int) -> str:
-    """What an idle replica does to the promises of class `c`; empty where it keeps them all."""
+    """What an idle replica does to the promises of class `c` that it breaks, and the least that hosts would cost; empty: it breaks none."""
     if state.cost is None:
         return ""
     rows = [i for i, row in enumerate(market.slos) if row.class_index == c]
     found = idle_s(market, state, c, rows)
     late = [(i, seconds) for i, seconds in zip(rows, found, strict=True) if seconds > market.slos[i].limit_s]
-    return broken(market.slos, [i for i, _ in late], [seconds for _, seconds in late]) + " on an idle replica" if late else ""
+    if not late:
+        return ""
+    said = broken(market.slos, [i for i, _ in late], [seconds for _, seconds in late])
+    name, usd = market.scenario.request_classes[c].name, least_hosts_usd(market, state, c)
+    return f"{said} on an idle replica; with looser limits it would serve {name} for ${usd:,.0f} a month or more"
 
 
-def why_unserved(market: Market, pools: Sequence[PoolState], relays: Sequence[RelayTerms], left: Iterable[int]) -> str:
-    """Why classes `left` go without among these candidates: for each candidate the promise that it breaks; else that there is none."""
+def least_hosts_usd(market: Market, state: PoolState, c: int) -> float:
+    """USD a month of the hosts that class `c` alone takes at its ideal load, hour by hour where the offer follows the hour."""
+    offer, base = state.option.offer, float(state.base[c])
+    loads = market.demand.mean_rps[c] * (base if np.isfinite(base) else 0.0) / state.option.replicas_per_host
+    hosts = np.where(market.demand.mean_rps[c] > 0, np.maximum(1, np.ceil(loads - 1e-9)), 0)
+    paid = hosts if offer.elastic else np.full_like(hosts, hosts.max())
+    return hosts_usd(paid, market.demand.weight_h, offer.usd_per_hour)
+
+
+def why_unserved(market: Market, pools: Sequence[PoolState], relays: Sequence[RelayTerms], left: Iterable[int]) -> list[str]:
+    """Why classes `left` go without among these candidates: for each candidate the promise that it breaks; else that there is none, or that
+    no fleet that was tried carries the load."""
     words = []
     for c in left:
         name = market.scenario.request_classes[c].name
@@ -113,4 +127,4 @@ def why_unserved(market: Market, pools: Sequence[PoolState], relays: Sequence[Re
         words += [f"{shape}: {said}" for shape, said in able if said]
         if not able:
             words.append(f"no candidate is left for {name}")
-    return "; ".join(words)
+    return words

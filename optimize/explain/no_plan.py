@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from optimize.explain.cost_gap import fluid_bound
 from optimize.explain.late import why_unserved
 from optimize.explain.loosened import EVERYTHING, binding_words, served_share_of
 from optimize.explain.prompts_too_long import too_long
@@ -36,6 +37,13 @@ def no_plan(market: Market, settled: Settled, status: str, full: bool) -> NoPlan
     long = tuple(found for each in never if (found := too_long(market, free.problem.class_names.index(each.name))) is not None)
     wanted = {each.name for each in never or left_out(settled)} - set(nobody) - {each.class_name for each in long}
     binding = binding_words(short.problem, short.solution)
+    least_usd = fluid_bound(market)
+    if status == "over_budget" and least_usd > market.budget_usd:
+        binding = (
+            *binding,
+            f"the budget alone is the reason: to serve every request costs ${least_usd:,.2f} or more, whatever the promises",
+        )
+        wanted = set()
     if any(EVERYTHING in each for each in binding):
         wanted = set()  # a policy or limit alone is the reason: no promise has to give
     examined = full or len(market.states) <= SMALL or not wanted
@@ -49,7 +57,7 @@ def no_plan(market: Market, settled: Settled, status: str, full: bool) -> NoPlan
         examined=examined,
         too_long=long,
         binding=binding,
-        late=tuple(filter(None, [why_unserved(market, market.states, market.relays, left)])),
+        late=tuple(why_unserved(market, market.states, market.relays, left)),
     )
 
 
@@ -99,15 +107,16 @@ def gives(market: Market, names: set[str], budget_usd: float) -> tuple[Give, ...
         if name not in names or not request_class.slo:
             continue
         market.tell(f"which promise would have to give? {name} {row.metric}")
-        answer.append(give(name, row, needed(market, i, budget_usd)))
+        answer.append(give(name, row, needed(market, i, budget_usd), math.isfinite(budget_usd)))
     return tuple(answer)
 
 
-def give(name: str, row: SloRow, found: tuple[float, float, bool] | None) -> Give:
-    """The record with its sentence; `found` is (limit in s, USD a month, whether simulated)."""
+def give(name: str, row: SloRow, found: tuple[float, float, bool] | None, inside_budget: bool) -> Give:
+    """The record with its sentence; `found` is (limit in s, USD a month, whether simulated), looked for `inside_budget` or at any."""
     promise = f"{name} {row.metric} p{100 * row.quantile:g}"
     if found is None:
-        words = f"{promise} <= {row.limit_s:g} s: even {WIDEST:g} times the limit makes no plan while the other promises stay"
+        inside = " inside the budget" if inside_budget else ""
+        words = f"{promise} <= {row.limit_s:g} s: even {WIDEST:g} times the limit makes no plan{inside} while the other promises stay"
         return Give(name, row.metric, row.quantile, row.limit_s, None, None, words)
     needed_s, usd, simulated = found
     words = f"{promise} would have to give from {row.limit_s:g} s to {needed_s:.3g} s; the plan then costs about ${usd:,.0f} a month"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from optimize.money import HOUR_S
+from optimize.money.amounts import above_budget_cents
 from optimize.records import Alternative, Ints
 from optimize.result import Plan
 from optimize.tables.bill_lines import Bill, cents_of
@@ -22,9 +23,23 @@ WHOLE = 0.995  # of a class: all of it, for people
 
 def recommendation(plan: Plan, bill: Bill) -> list[str]:
     """Sentences in the order in which a manager asks: what to do, at what cost, against what, and until when it holds."""
+    if plan.status in ("over_budget", "infeasible") and not any([*_hosts(plan), *_calls(plan)]):
+        return [nothing_bought(plan, bill), *rivals(plan, bill)]
     if plan.status in ("over_budget", "infeasible"):
         return [headline(plan, bill), f"The closest found: {_lower(to_do(plan))}", *rivals(plan, bill)]
     return [to_do(plan), headline(plan, bill), *rivals(plan, bill), *change(plan)]
+
+
+def nothing_bought(plan: Plan, bill: Bill) -> str:
+    """Why nothing at all is bought: what the cheapest plan costs, or which promises no candidate keeps, each with the nearest miss."""
+    found = plan.why.no_plan if plan.why is not None else None
+    if found is not None and found.smallest_budget_usd is not None:
+        least = cents_of(plan, found.smallest_budget_usd)
+        over = bill.money(above_budget_cents(least, plan.scenario.budget.per_month))
+        return f"The budget buys no plan, not even in part. The cheapest costs {bill.money(least)} a month, {over} above the budget."
+    names = ", ".join(plan.program.class_names)
+    why = [*found.binding, *found.late][:1] if found is not None else []
+    return f"No candidate keeps every promise of {names}, so nothing is bought{': ' if why else ''}{''.join(why)}."
 
 
 def to_do(plan: Plan) -> str:
@@ -33,7 +48,11 @@ def to_do(plan: Plan) -> str:
     "Rent 6 to 24 H100 by the hour from Verda for llama-3.3-70b; buy all reasoning requests from DeepSeek (deepseek-v4-flash)."
     """
     words = "; ".join([*_hosts(plan), *_calls(plan)]) or "there is nothing to buy"
-    return f"{words[0].upper()}{words[1:]}."
+    return f"{_upper(words)}."
+
+
+def _upper(words: str) -> str:
+    return words[0].upper() + words[1:]
 
 
 def _lower(words: str) -> str:

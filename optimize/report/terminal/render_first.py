@@ -23,7 +23,7 @@ from optimize.tables.tables import used_pools
 LINES = 5  # of the bill, the fleet and the promises that the first screen names; the rest is summed
 FLIPS = 2
 OTHERS = 3
-NOTE, WARNING = 50, 70  # characters of a reason and of a warning
+NOTE, WARNING = 170, 70  # characters of a reason and of a warning
 STATUS_STYLES = {"met": "bold green", "unverified": "bold yellow", "over_budget": "bold red"}
 MORE = "More: --show all, or some of cost, fleet, promises, trust, money, why; --out DIR writes the report."
 

@@ -9,7 +9,9 @@ import numpy as np
 
 from optimize.plan import optimize
 from optimize.result import Plan
+from optimize.tables.bill_lines import bill_of
 from optimize.tables.plan_json import plan_json
+from optimize.tables.recommendation import recommendation
 from sim.scenario import load_scenario
 
 RELAY = "{name: api, model: small, usd_per_mtok_input: 1, usd_per_mtok_output: 1, ttft_p50_s: 0.9, ttft_sigma: 0.2, tokens_per_s: 100}"
@@ -82,3 +84,44 @@ def most(value: Any) -> float:
         money = {k for k in value if ("per_month" in k and "requests" not in k) or k in ("saves", "marginal", "cost")}
         return max((float(v) if k in money else most(v) for k, v in value.items() if v), default=0.0)
     return max(map(most, value), default=0.0) if isinstance(value, list) else 0.0
+
+
+OWN = """
+name: own
+traffic: {{rate_rps: 1}}
+request_classes: [{{name: chat, share: 1, input_tokens: 300, output_tokens: 40, models: [llama-3.1-8b], slo: {{ttft: {{p95: {limit}}}}}}}]
+candidates: {{offers: [aws.g6e.xlarge], relays: [{relay}], weights: [fp8], tensor_parallel: [1]}}
+engine: {{max_num_seqs: 4}}
+budget: {{per_month: {budget}}}
+"""
+SAME_MODEL = RELAY.replace("model: small", "model: llama-3.1-8b")
+
+
+def test_alternative_of_own_gpus_names_the_promise_that_they_break_and_not_a_relay(tmp_path: Path) -> None:
+    found = {each.name: each for each in plan(tmp_path, limit=0.01, text=OWN, relay=SAME_MODEL).alternatives}
+    for name in ("own GPUs wherever possible", "own l40s only"):
+        assert found[name].status == "infeasible" and found[name].note.startswith("aws.g6e.xlarge/llama-3.1-8b/fp8: ttft p95 is ")
+        assert "promised 10 ms on an idle replica; with looser limits it would serve chat for $1,359 a month or more" in found[name].note
+        assert "api:" not in found[name].note
+    assert found["relays wherever allowed"].note.startswith("api: ttft p95 is ")
+
+
+def test_nothing_bought_is_said_with_its_reason_and_without_a_price(tmp_path: Path) -> None:
+    found = plan(tmp_path, limit=0.01)
+    first = recommendation(found, bill_of(found))[0]
+    assert first.startswith("No candidate keeps every promise of chat, so nothing is bought: api: ttft p95 is 1.25 s, promised 10 ms;")
+    assert "$0.00" not in " ".join(recommendation(found, bill_of(found)))
+
+
+def test_budget_below_what_any_plan_costs_is_the_reason_and_no_promise_is(tmp_path: Path) -> None:
+    found = plan(tmp_path, budget=0)
+    assert found.status == "over_budget" and found.why is not None and found.why.no_plan is not None
+    assert found.why.no_plan.gives == ()
+    assert found.why.no_plan.binding[-1].startswith("the budget alone is the reason: to serve every request costs $")
+    first = recommendation(found, bill_of(found))[0]
+    assert first == "The budget buys no plan, not even in part. The cheapest costs $1,840 a month, $1,840 above the budget."
+
+
+def test_kinds_without_any_candidate_are_no_alternatives(tmp_path: Path) -> None:
+    names = {each.name for each in plan(tmp_path).alternatives}
+    assert "relays wherever allowed" in names and "own GPUs wherever possible" not in names

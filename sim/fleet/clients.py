@@ -19,9 +19,9 @@ from sim.engine import kernel, layout
 from sim.engine.state import PoolState
 from sim.errors import InputError
 from sim.fleet.checks import check_fleet, check_requests
+from sim.fleet.clock import Serve, schedule, schedule_arrivals
 from sim.fleet.fleet import Fleet, SimulationResult
-from sim.fleet.run import Ended, Offer, Run, Serve
-from sim.fleet.simulate import schedule_arrivals
+from sim.fleet.run import Ended, Offer, Run
 from sim.requests import Requests
 
 LATE = 2**62  # SimPy priority of changes: behind arrivals of the same time, whose priority is their index
@@ -131,13 +131,6 @@ class _Clients:
 def numbers_of(column: npt.NDArray[Any]) -> memoryview[int]:
     """The same memory, read as Python ints in half the time that numpy scalars take."""
     return memoryview(np.ascontiguousarray(column))  # type: ignore[arg-type]
-
-
-def schedule(env: simpy.Environment, callbacks: list[Callable[[Any], None]], value: int, priority: int, delay_ps: float) -> None:
-    """Call `callbacks` with an event of this value after the delay."""
-    event = simpy.Event(env)
-    event._ok, event._value, event.callbacks = True, value, callbacks
-    env.schedule(event, priority, delay_ps)  # type: ignore[arg-type]  # SimPy takes any int as priority
 
 
 def watched_offer(env: simpy.Environment, state: PoolState, ended: Ended) -> Offer:

@@ -17,6 +17,7 @@ from sim.engine.routers import ROUTERS
 from sim.engine.rows import request_rows
 from sim.engine.state import PoolState
 from sim.errors import InputError
+from sim.fleet.clock import Serve
 from sim.fleet.fleet import Fleet, SimulationResult
 from sim.fleet.laws import check_log, check_pool
 from sim.fleet.shares import targets_of
@@ -27,7 +28,6 @@ from sim.streams import stream
 from sim.traffic.model_tokens import counted_by_target
 
 Offer = Callable[[int, int, int], int]  # (now_ps, request, limit) -> kernel.REJECTED, kernel.FULL or another number
-Serve = Callable[[int, int], Any]  # (now_ps, request)
 Ended = Callable[[int, int], None]  # (request, when its client knows)
 
 PIECE = 65536

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
-import simpy
 
 from sim.engine import kernel, layout
 from sim.engine.pool import Pool
@@ -15,14 +11,15 @@ from sim.engine.routers import DEFAULT
 from sim.engine.state import PoolState
 from sim.fleet.cascade import simulate_cascade
 from sim.fleet.checks import check_fleet, check_pool_record, check_requests
+from sim.fleet.clock import schedule_arrivals
 from sim.fleet.fleet import Fleet, SimulationResult
-from sim.fleet.run import Run, Serve
+from sim.fleet.gathered import GatheredCalls, GatheredPool
+from sim.fleet.run import Run
 from sim.relay.batched_calls import submit_all
 from sim.relay.server import RelayServer
 from sim.requests import Requests
 
 Int64s = npt.NDArray[np.int64]
-BLOCK = 65536  # numbers converted to Python ints at once: fast, and no list as long as the traffic
 
 
 def simulate(fleet: Fleet, requests: Requests, seed: int, end_ps: int | None = None, *, event_per_arrival: bool = True) -> SimulationResult:
@@ -40,31 +37,54 @@ def simulate(fleet: Fleet, requests: Requests, seed: int, end_ps: int | None = N
         return simulate_cascade(fleet, requests, seed, lambda f, r: simulate(f, r, seed, end_ps, event_per_arrival=event_per_arrival))
     run = Run(fleet, requests, seed)
     in_time = requests.arrival_ps <= (layout.NEVER if end_ps is None else end_ps)
-    by_event = in_time.copy()
-    if not event_per_arrival:
-        watched = {rule.pool for rule in fleet.overflow} | {rule.to for rule in fleet.overflow}
-        watched |= {target for rule in fleet.failover for target in rule.to}
-        for index, server in enumerate(run.servers):
-            mine = run.targets == index
-            if index in watched or not serve_all(run, server, np.flatnonzero(mine & in_time), end_ps):
-                continue
-            by_event &= ~mine
-    chosen = np.flatnonzero(by_event)
-    schedule_arrivals(run.env, chosen, requests.arrival_ps, run.targets, run.serve())
-    run.env.run(until=None if end_ps is None else end_ps + 1)
+    alone = {k: np.flatnonzero((run.targets == k) & in_time) for k in unwatched(fleet, run)}
+    if event_per_arrival:
+        play(run, np.flatnonzero(in_time), alone, end_ps)
+    else:
+        for k, chosen in alone.items():
+            serve_all(run, run.servers[k], chosen, end_ps)
+            in_time[chosen] = False
+        play(run, np.flatnonzero(in_time), {}, end_ps)
     return run.result(requests.arrival_ps, end_ps)
 
 
-def serve_all(run: Run, server: PoolState | RelayServer, chosen: Int64s, end_ps: int | None) -> bool:
-    """Serves the requests `chosen` without an event for each, where their arrivals are all that matters; else False."""
-    requests = run.requests
+def unwatched(fleet: Fleet, run: Run) -> list[int]:
+    """The targets of which their own arrivals are all that matters: pools that no other target's requests may come to or leave for, and
+    relays whose requests do not meet."""
+    watched = {rule.pool for rule in fleet.overflow} | {rule.to for rule in fleet.overflow}
+    watched |= {target for rule in fleet.failover for target in rule.to}
+
+    def alone(server: PoolState | RelayServer) -> bool:
+        return server.independent if isinstance(server, RelayServer) else server.pool.replicas > 0
+
+    return [k for k, server in enumerate(run.servers) if k not in watched and alone(server)]
+
+
+def play(run: Run, chosen: Int64s, alone: dict[int, Int64s], end_ps: int | None) -> None:
+    """Every request of `chosen` arrives as an event of the clock, which runs to `end_ps`; the work of targets `alone` is gathered."""
+    requests, serve = run.requests, run.serve()
+    pools, calls = [], []
+    for k, mine in alone.items():
+        server = run.servers[k]
+        if isinstance(server, RelayServer):
+            calls.append(GatheredCalls(run.env, server, mine, requests))
+            serve[k] = calls[-1].serve()
+        else:
+            pools.append(GatheredPool(server, requests.arrival_ps))
+            serve[k] = pools[-1].serve()
+    schedule_arrivals(run.env, chosen, requests.arrival_ps, run.targets, serve)
+    run.env.run(until=None if end_ps is None else end_ps + 1)
+    for pool in pools:
+        pool.close()
+    run.ended_at_once += [each.ended for each in calls]
+
+
+def serve_all(run: Run, server: PoolState | RelayServer, chosen: Int64s, end_ps: int | None) -> None:
+    """Serves the requests `chosen` of a target that is `unwatched` without an event for each."""
     if isinstance(server, RelayServer):
-        if server.independent:
-            run.ended_at_once.append(submit_all(server, chosen, requests, end_ps))
-        return server.independent
-    if server.pool.replicas > 0:
-        kernel.offer_all(*server.arrays, requests.arrival_ps, chosen)
-    return server.pool.replicas > 0
+        run.ended_at_once.append(submit_all(server, chosen, run.requests, end_ps))
+    else:
+        kernel.offer_all(*server.arrays, run.requests.arrival_ps, chosen)
 
 
 def probe(pool: Pool, requests: Requests, router: str = DEFAULT, priorities: tuple[int, ...] = ()) -> SimulationResult:
@@ -72,39 +92,3 @@ def probe(pool: Pool, requests: Requests, router: str = DEFAULT, priorities: tup
     classes = int(requests.class_id.max(initial=0)) + 1
     check_pool_record(pool)
     return simulate(Fleet((pool,), np.ones((classes, 1)), router, priorities=priorities), requests, seed=0, event_per_arrival=False)
-
-
-def _arrivals(chosen: Int64s, arrival_ps: Int64s, targets: npt.NDArray[np.int16]) -> Iterator[tuple[int, int, int, int]]:
-    """(request, target, next request, time to its arrival) of the chosen requests; turned into Python ints a block at a time."""
-    for at in range(0, len(chosen), BLOCK):
-        rows, after = chosen[at : at + BLOCK], chosen[at + 1 : at + BLOCK + 1]
-        if len(after) < len(rows):
-            after = np.append(after, rows[-1])
-        gaps = arrival_ps[after] - arrival_ps[rows]
-        yield from zip(rows.tolist(), targets[rows].tolist(), after.tolist(), gaps.tolist(), strict=True)
-
-
-def schedule_arrivals(
-    env: simpy.Environment, chosen: Int64s, arrival_ps: Int64s, targets: npt.NDArray[np.int16], serve: list[Serve]
-) -> None:
-    """One event that is scheduled again for each arrival: a new one each time would cost as much as the arrival.
-
-    Its priority is the index of the request, so that arrivals at one time come in that order, whoever sends them.
-    """
-    if len(chosen) == 0:
-        return
-    arrivals, last, schedule = _arrivals(chosen, arrival_ps, targets), int(chosen[-1]), env.schedule
-
-    def arrive(event: simpy.Event) -> None:
-        i, target, after, gap_ps = next(arrivals)
-        serve[target](env.now, i)  # type: ignore[arg-type]  # SimPy's clock is an int as long as all delays are
-        if i != last:
-            event.callbacks = callbacks
-            schedule(event, after, gap_ps)  # type: ignore[arg-type]  # SimPy takes any int as priority
-        else:
-            callbacks.clear()  # it holds this function, which holds the fleet: otherwise they would not be freed at once
-
-    callbacks: list[Callable[[Any], None]] = [arrive]
-    event = simpy.Event(env)
-    event._ok, event._value, event.callbacks = True, None, callbacks
-    schedule(event, int(chosen[0]), int(arrival_ps[chosen[0]]))  # type: ignore[arg-type]

@@ -8,9 +8,12 @@ import numpy as np
 import pytest
 
 from sim.catalog.facts import Relay, Source
+from sim.engine import layout
 from sim.engine.deployment import PS
 from sim.engine.pool import Status
 from sim.fleet.fleet import Fleet, RetryPolicy
+from sim.fleet.life.life_terms import Lifecycle
+from sim.fleet.life.simulate_life import simulate_lifecycle
 from sim.fleet.simulate import simulate
 from sim.relay.endpoint import RelayEndpoint
 from tests.fleet.test_fleet import same
@@ -25,8 +28,15 @@ REQUESTS = random_requests(1, 6000, gap_ps=PS // 30, classes=2)
 
 
 def both(endpoint: RelayEndpoint, end_ps: int | None = None) -> tuple[object, object]:
+    """With calls submitted one by one, and drawn at once without events; drawn at once with events is the same as the latter."""
     fleet = Fleet((endpoint, RelayEndpoint("other", RELAY)), np.array([[0.6, 0.3], [0.2, 0.8]]))
-    return simulate(fleet, REQUESTS, 7, end_ps), simulate(fleet, REQUESTS, 7, end_ps, event_per_arrival=False)
+    one_by_one = simulate_lifecycle(fleet, Lifecycle(()), REQUESTS, 7, end_ps).simulation
+    at_once = simulate(fleet, REQUESTS, 7, end_ps, event_per_arrival=False)
+    by_event = simulate(fleet, REQUESTS, 7, end_ps)
+    assert same(by_event, at_once)
+    arrived = int(np.count_nonzero(REQUESTS.arrival_ps <= (layout.NEVER if end_ps is None else end_ps)))
+    assert by_event.events > arrived
+    return one_by_one, at_once
 
 
 @pytest.mark.parametrize("end_ps", [None, 20 * PS, int(REQUESTS.arrival_ps[1000])])

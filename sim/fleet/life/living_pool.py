@@ -15,7 +15,8 @@ from sim.engine.pool import Status
 from sim.engine.routers import ROUTERS
 from sim.engine.state import PoolState
 from sim.errors import SimulationError
-from sim.fleet.clients import LATE, schedule
+from sim.fleet.clients import LATE
+from sim.fleet.clock import schedule
 from sim.fleet.life.life_terms import Change, LifeTotals, PoolRules
 from sim.fleet.life.states import SERVING, Service, State
 from sim.fleet.run import Offer, Run, plain_offer

@@ -14,12 +14,12 @@ from sim.engine.pool import Pool, TargetStats
 from sim.engine.state import PoolState
 from sim.errors import InputError
 from sim.fleet.checks import check_fleet, check_requests, shares_problems
+from sim.fleet.clock import schedule_arrivals
 from sim.fleet.fleet import Fleet
 from sim.fleet.life.life_terms import KINDS, Change, Lifecycle, LifeResult, LifeTotals, PoolRules
 from sim.fleet.life.living_pool import PoolLife
 from sim.fleet.run import Offer, Run, plain_offer
 from sim.fleet.shares import targets_of
-from sim.fleet.simulate import schedule_arrivals
 from sim.requests import Requests
 
 

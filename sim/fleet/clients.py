@@ -19,7 +19,7 @@ from sim.engine import kernel, layout
 from sim.engine.state import PoolState
 from sim.errors import InputError
 from sim.fleet.checks import check_fleet, check_requests
-from sim.fleet.clock import Serve, schedule, schedule_arrivals
+from sim.fleet.clock import Serve, numbers_of, schedule, schedule_arrivals
 from sim.fleet.fleet import Fleet, SimulationResult
 from sim.fleet.run import Ended, Offer, Run
 from sim.requests import Requests
@@ -126,11 +126,6 @@ class _Clients:
     def _arrive(self, event: simpy.Event) -> None:
         turn = event._value
         self.serve[self.targets[turn]](int(self.env.now), turn)
-
-
-def numbers_of(column: npt.NDArray[Any]) -> memoryview[int]:
-    """The same memory, read as Python ints in half the time that numpy scalars take."""
-    return memoryview(np.ascontiguousarray(column))  # type: ignore[arg-type]
 
 
 def watched_offer(env: simpy.Environment, state: PoolState, ended: Ended) -> Offer:

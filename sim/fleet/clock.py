@@ -15,6 +15,11 @@ Serve = Callable[[int, int], Any]  # (now_ps, request)
 BLOCK = 65536  # numbers converted to Python ints at once: fast, and no list as long as the traffic
 
 
+def numbers_of(column: npt.NDArray[Any]) -> memoryview[int]:
+    """The same memory, read as Python ints in half the time that numpy scalars take."""
+    return memoryview(np.ascontiguousarray(column))  # type: ignore[arg-type]
+
+
 def schedule(env: simpy.Environment, callbacks: list[Callable[[Any], None]], value: int, priority: int, delay_ps: float) -> None:
     """Call `callbacks` with an event of this value after the delay."""
     event = simpy.Event(env)

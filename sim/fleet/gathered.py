@@ -17,7 +17,7 @@ import simpy
 from sim.engine import kernel
 from sim.engine.pool import Status
 from sim.engine.state import PoolState
-from sim.fleet.clock import Serve, schedule
+from sim.fleet.clock import Serve, numbers_of, schedule
 from sim.relay.batched_calls import submit_all
 from sim.relay.server import RelayServer
 from sim.requests import Requests
@@ -61,7 +61,7 @@ class GatheredCalls:
         """What an arrival does: the calls come in the order in which they were chosen."""
         ends = iter(zip(range(self._calls.shape[1]), self._calls[2].tolist(), strict=True))
         env, ended, rejected = self._env, self._ended, int(Status.REJECTED)
-        status = memoryview(np.ascontiguousarray(self._calls[3]))
+        status = numbers_of(self._calls[3])
         callbacks: list[Callable[[Any], None]] = [lambda event: ended.append(event._value)]
 
         def arrive(now: int, i: int) -> None:

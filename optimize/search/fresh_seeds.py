@@ -20,7 +20,9 @@ HOLD_OUT_SEEDS = tuple(range(9001, 9011))
 MORE_SEEDS = tuple(range(9011, 9031))  # for hours that those leave open, or whose attainment is not known closely yet
 RISK = 0.05  # of a fresh week: that any hour misses a promise
 HOUR_RISK = 0.01  # of a fresh hour, however few hours stand for the week: each of them comes hundreds of times a month
-LOOKS = {1: 0.1, 4: 0.15, 10: 0.2, 20: 0.25, 30: 0.3}  # seeds at which an hour is looked at -> share of its risk
+RARE_SEEDS = tuple(range(9031, 9101))  # for hours of few requests, of which those still show too few
+RARE_REQUESTS = 2000.0  # of an hour that may take them: all of its seeds together cost less than one of a busy hour
+LOOKS = {1: 0.1, 4: 0.15, 10: 0.2, 20: 0.25, 30: 0.2, 100: 0.1}  # seeds at which an hour is looked at -> share of its risk
 BLOCKS = 6  # of ten minutes: what scatters within the first seed, before there is a second
 FEW_MISSES = 10.0  # allowed in a window: with fewer, chance decides whether a promise was kept in it
 STRIDE = 100_000  # between the seeds of two replications: more than search, proof and benchmarks use together
@@ -38,20 +40,23 @@ def seeds_of(replication: int, seeds: Iterable[int]) -> tuple[int, ...]:
 def fresh_bound(attainment: Floats, hours_of_week: int, windows: npt.ArrayLike = 1.0, blocks: Floats | None = None) -> Floats:
     """[slo rows] attainment that a fresh window reaches: the best of the bounds of all looks at the seeds.
 
+    Of a promise that is judged over several hours, a look at fewer seeds than that says nothing, unless it is the last: a handful of
+    requests that are all on time do not scatter.
+
     attainment  [seeds, slo rows];  blocks [blocks, slo rows] that of the blocks of the first seed, None: a single seed is taken at
                 its word
     windows     [slo rows] hours that a promise is judged over, see `windows_of`
     """
-    n = len(attainment)
+    n, windows = len(attainment), np.broadcast_to(np.asarray(windows, np.float64), attainment.shape[1:])
     looks = [k for k in LOOKS if k <= n and k > 1] or [n]
     if n > max(looks):
         looks.append(n)
-    bounds = [look_bound(attainment[:k], hours_of_week, windows) for k in looks if k > 1]
+    speaks = {k: (k >= windows) | (k == max(looks)) for k in looks}
+    bounds = [np.where(speaks[k], look_bound(attainment[:k], hours_of_week, windows), -np.inf) for k in looks if k > 1]
     if blocks is not None and len(blocks):
         within = blocks.std(axis=0, ddof=1) / math.sqrt(len(blocks))
-        bounds.append(
-            attainment[0] - t_quantile(len(blocks) - 1, spent(1, hours_of_week)) * within * np.sqrt(1.0 / np.asarray(windows) + 1.0)
-        )
+        first = attainment[0] - t_quantile(len(blocks) - 1, spent(1, hours_of_week)) * within * np.sqrt(1.0 / windows + 1.0)
+        bounds.append(np.where((windows <= 1) | (n == 1), first, -np.inf))
     return np.max(bounds, axis=0) if bounds else np.asarray(attainment[0], np.float64)
 
 
@@ -99,6 +104,16 @@ def risk(hours_of_week: int) -> float:
     (0.01, 0.001)
     """
     return min(RISK / hours_of_week, HOUR_RISK)
+
+
+def enough(requests: npt.ArrayLike, quantiles: npt.ArrayLike) -> bool:
+    """Whether each promise was seen by as many requests as it takes to allow ten misses: a few that are all on time prove little.
+
+    >>> enough([250], [0.95]), enough([250], [0.99]), enough([0], [0.95])
+    (True, False, True)
+    """
+    seen, allowed = np.asarray(requests, np.float64), np.maximum(1.0 - np.asarray(quantiles, np.float64), 1e-6)
+    return bool(((seen * allowed >= FEW_MISSES * (1 - 1e-9)) | (seen == 0)).all())
 
 
 def windows_of(requests: npt.ArrayLike, quantiles: npt.ArrayLike) -> Floats:

@@ -81,13 +81,14 @@ def blocks_of(samples: Sequence[HourSample]) -> Floats:
 def decided(samples: Sequence[HourSample], quantiles: Floats, hours_of_week: int) -> bool:
     """Whether the seeds so far settle an hour: every promise holds for a fresh window, or one is hopeless.
 
-    Hopeless: missed on average over four seeds or more, or on a single seed by more than its blocks scatter. To stop there costs
-    nothing of the risk: the hour does not hold.
+    Hopeless: missed on average over four seeds or more, or on a single seed by more than its blocks scatter; of a promise with few
+    requests an hour, by more than the seeds scatter. To stop there costs nothing of the risk: the hour does not hold.
     """
-    attainment, blocks = attained(samples), blocks_of(samples)
-    bound = bound_of(attainment, blocks, np.sum([s.seen for s in samples], axis=0), quantiles, hours_of_week)
-    mean = attainment.mean(axis=0)
-    hopeless = mean < quantiles if len(samples) >= 4 else 2 * mean - bound < quantiles
+    attainment, blocks, seen = attained(samples), blocks_of(samples), np.sum([s.seen for s in samples], axis=0)
+    bound = bound_of(attainment, blocks, seen, quantiles, hours_of_week)
+    mean, few = attainment.mean(axis=0), windows_of(seen.sum(axis=0) / len(samples), quantiles) > 1
+    doubt = np.where(few, NORMAL * attainment.std(axis=0, ddof=min(1, len(samples) - 1)) / math.sqrt(len(samples)), 0.0)
+    hopeless = mean + doubt < quantiles if len(samples) >= 4 else 2 * mean - bound < quantiles
     return bool((bound >= quantiles).all() or hopeless.any())
 
 

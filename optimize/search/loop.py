@@ -16,7 +16,7 @@ from optimize.program.solve import solve
 from optimize.records import Floats, ProgramInput, ProgramSolution, RelayTerms, SloRow
 from optimize.search.cache import CapacityStore
 from optimize.search.capacity import measure_all
-from optimize.search.fresh_seeds import HOLD_OUT_SEEDS, MORE_SEEDS
+from optimize.search.fresh_seeds import HOLD_OUT_SEEDS, MORE_SEEDS, RARE_SEEDS
 from optimize.search.hour_evidence import HourEvidence, quantiles_of
 from optimize.search.stability import grows
 from optimize.search.verify import hours_to_simulate, verify
@@ -228,7 +228,7 @@ def hold_out(market: Market, settled: Settled, stop_after: int | None, first: Se
     hours = list(dict.fromkeys([*first, *hours_to_simulate(settled.problem, settled.solution), *every]))
     seeds, tell = HOLD_OUT_SEEDS, market.tell
     scenario, problem, solution = market.scenario, settled.problem, settled.solution
-    return verify(scenario, problem, solution, costs, seeds, market.jobs, hours, tell, stop_after, market.store, MORE_SEEDS)
+    return verify(scenario, problem, solution, costs, seeds, market.jobs, hours, tell, stop_after, market.store, (*MORE_SEEDS, *RARE_SEEDS))
 
 
 def failed_hours(settled: Settled, evidence: Sequence[HourEvidence]) -> list[int]:

@@ -10,16 +10,17 @@ import numpy as np
 
 from optimize.records import ProgramInput, ProgramSolution, SloRow, SloVerdict, Verification
 from optimize.search.cache import CapacityStore
-from optimize.search.fresh_seeds import LOOKS, seeds_of
+from optimize.search.fresh_seeds import LOOKS, RARE_REQUESTS, enough, seeds_of
 from optimize.search.hour_cache import hour_key, known_hour, stored
 from optimize.search.hour_evidence import HourEvidence, attained, blocks_of, counts_of, decided, gather, quantiles_of, telling, worth_more
 from optimize.search.simulated_hour import Hour, HourSample, fleet_of, simulate_hour
 from sim.engine.deployment import StepCost
 from sim.exact import dot
 from sim.plural import counted
-from sim.scenario.scenario import Scenario
+from sim.scenario.scenario import LogTraffic, Scenario
 
 MAX_HOURS = 12
+USUAL_SEEDS = 30  # beyond them only hours of few requests are looked at
 
 
 def hours_to_simulate(problem: ProgramInput, solution: ProgramSolution, limit: int = MAX_HOURS) -> list[int]:
@@ -55,9 +56,10 @@ def verify(
 
     `seeds` and `more_seeds` are those of a scenario of seed 1; another seed moves them all (`seeds_of`).
 
-    An hour is looked at after 1, 4, 10, 20 and 30 seeds, as far as `seeds` and then `more_seeds` go, and closed when a look settles it
-    (`decided`); one that holds goes on until every attainment is known to half a point. With `stop_after`, ends once so many hours
-    do not hold: enough to know that the plan must change. Hours that `store` has are not simulated again.
+    An hour is looked at after 1, 4, 10, 20 and 30 seeds, and 100 where few requests come, as far as `seeds` and then `more_seeds` go,
+    and closed when a look settles it (`decided`); one that holds goes on until every attainment is known to half a point. With
+    `stop_after`, ends once so many hours do not hold: enough to know that the plan must change. Hours that `store` has are not
+    simulated again.
     """
     from joblib import Parallel
 
@@ -121,14 +123,21 @@ def remembered(store: CapacityStore, key: str, problem: ProgramInput, hour: Hour
 def samples_of(
     parallel: Any, scenario: Scenario, problem: ProgramInput, hour: Hour, first: HourSample, seeds: Sequence[int]
 ) -> list[HourSample]:
-    """Samples of one hour, look by look, until it is decided; one that holds goes on until it is known closely. `first` is that of the
-    first seed."""
+    """Samples of one hour, look by look, until it is decided; one that holds goes on until it is known closely, and by enough requests.
+
+    `first` is that of the first seed. Only hours of few requests go beyond USUAL_SEEDS.
+    """
     from joblib import delayed
 
     quantiles, hours = quantiles_of(problem), len(problem.demand.slices)
-    seen = [first]
+    seen, most = [first], min(len(seeds), USUAL_SEEDS)
+    rare = first.requests <= RARE_REQUESTS and not isinstance(scenario.traffic, LogTraffic)  # a log's own hour comes as it did
     for look in (*(n for n in LOOKS if 1 < n < len(seeds)), len(seeds)):
-        if decided(seen, quantiles, hours) and not (holds(problem, hour, seen) and worth_more(attained(seen), len(seeds), blocks_of(seen))):
+        if look > most and not rare:
+            break
+        told = not rare or enough(np.sum([each.seen.sum(axis=0) for each in seen], axis=0), quantiles)
+        close = holds(problem, hour, seen) and len(seen) < most and worth_more(attained(seen), most, blocks_of(seen))
+        if decided(seen, quantiles, hours) and not close and (told or not holds(problem, hour, seen)):
             break
         seen += parallel(delayed(simulate_hour)(scenario, problem, hour, seed, False) for seed in seeds[len(seen) : look])
     return seen

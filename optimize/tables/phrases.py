@@ -9,7 +9,7 @@ from optimize.money.amounts import above_budget_cents
 from optimize.money.price_book import lapsed_words
 from optimize.records import Flip, Verification
 from optimize.result import Plan
-from optimize.search.fresh_seeds import RISK, risk
+from optimize.search.fresh_seeds import RISK, risk, windows_of
 from optimize.tables.bill_lines import Bill, cents_of
 from optimize.tables.plain_numbers import percent
 from optimize.tables.tables import UNSERVED, bought_names, flow_table
@@ -89,7 +89,18 @@ def held_words(plan: Plan, proof: Verification) -> str:
     sure = f"a fresh {span} breaks one with at most {percent(chance)} chance"
     most = max(proof.seeds_by_hour or (len(proof.seeds),))
     looked = f"{counted(len(proof.hours), 'hour')} on {seeds_used(proof)} hold-out {plural(most, 'seed')}"
-    return f"Every promise held in {proof.requests_simulated:,} simulated requests, {looked}; {sure}."
+    return f"Every promise held in {proof.requests_simulated:,} simulated requests, {looked}; {sure}{together_words(plan, proof)}."
+
+
+def together_words(plan: Plan, proof: Verification) -> str:
+    """Which classes have so few requests that their promises are judged over several hours together; empty where none has."""
+    seeds, hours = dict(zip(proof.hours, proof.seeds_by_hour, strict=False)), dict[str, float]()
+    for each in proof.verdicts:
+        name = plan.program.class_names[each.row.class_index]
+        an_hour = each.requests / max(seeds.get(each.hour, len(proof.seeds)), 1)
+        hours[name] = max(hours.get(name, 1.0), float(windows_of(an_hour, each.row.quantile)))
+    few = [f"{name} over {math.ceil(count)} hours" for name, count in hours.items() if count > 1]
+    return f"; judged together, because few requests come: {', '.join(few)}" if few else ""
 
 
 NOTABLE = 0.001  # share of a class's requests without an answer, from which the verdict says so

@@ -10,6 +10,9 @@ import pytest
 from optimize.plan import optimize
 from optimize.result import Plan
 from optimize.search.fresh_seeds import LOOKS, fresh_bound, look_bound, risk, windows_of
+from optimize.search.hour_evidence import decided
+from optimize.search.simulated_hour import HourSample
+from optimize.tables.phrases import held_words
 from sim.scenario import load_scenario
 
 PRICED = "model: llama-3.1-8b, tokens_per_s: 50, ttft_sigma: 0.3, usd_per_mtok_input: {0}, usd_per_mtok_output: {0}"
@@ -27,9 +30,9 @@ budget: {{per_month: 5000}}
 """
 
 
-def plan_with(folder: Path, *relays: str) -> Plan:
+def plan_with(folder: Path, *relays: str, rate: float = 2) -> Plan:
     path = folder / "close_call.yaml"
-    path.write_text(TEXT.replace("RELAYS", ", ".join(relays)))
+    path.write_text(TEXT.replace("RELAYS", ", ".join(relays)).replace("rate_rps: 2", f"rate_rps: {rate}"))
     return optimize(load_scenario(path), jobs=1, cache=folder, only_plan=True)
 
 
@@ -67,6 +70,30 @@ def test_promise_that_allows_few_misses_an_hour_is_judged_over_more_hours() -> N
     assert windows_of([20.0], [0.95])[0] == pytest.approx(10.0)
     seeds = np.array([[1.0], [0.95], [1.0], [0.9]] * 5)
     assert look_bound(seeds, 48, 10.0)[0] > look_bound(seeds, 48)[0]
+
+
+def test_few_misses_of_few_requests_do_not_end_an_hour() -> None:
+    """One late answer of eight is not yet a promise of 95 % broken; four of eight are."""
+    quantiles = np.array([0.95])
+    assert not decided([few(2), few(2), few(2), few(1)], quantiles, 1)
+    assert decided([few(1), few(1), few(1), few(1)], quantiles, 1)
+
+
+def few(met: int, seen: int = 2) -> HourSample:
+    """A seed in which `met` of `seen` requests were on time."""
+    blocks = np.zeros((6, 1), np.int64)
+    blocks[0] = seen
+    kept = np.minimum(blocks, met)
+    return HourSample(np.array([[met]]), np.array([[seen]]), (np.ones(seen, np.float32),), seen, 0, 0, kept, blocks)
+
+
+def test_promise_of_few_requests_is_judged_on_many_seeds_and_the_verdict_says_over_how_many_hours(tmp_path: Path) -> None:
+    """Two requests an hour: a single seed on which both are on time proves nothing."""
+    plan = plan_with(tmp_path, QUICK, rate=2 / 3600)
+    proof = plan.verification
+    assert plan.status == "met" and proof is not None
+    assert proof.seeds_by_hour == (100,) and 120 < proof.verdicts[0].requests < 280
+    assert "judged together, because few requests come: chat over " in held_words(plan, proof)
 
 
 # --- the search

@@ -60,6 +60,7 @@ class Model:
     state_bytes: float = 0.0  # of all of them together, per sequence
     kind: str = "chat"  # "chat" or "embedding"
     licence: str = ""
+    repository: str = ""  # of its weights, by the name that `vllm serve` takes; empty for a model of the user
     tied_embedding: bool = False  # output head and embedding are one matrix
     caveat: str = ""
 

@@ -35,8 +35,16 @@ def plan(**changed: Any) -> dict[str, Any]:
         ],
         "relays": [{"relay": RELAY, "model": "llama-3.3-70b", "limits": {"rpm": 10000.0, "tpm": 10000000.0}}],
         "classes": [
-            {"name": "chat", "requests_per_month": 3000, "promises": [promise, {"metric": "tpot", "quantile": 0.95, "limit_s": 0.07}]},
-            {"name": "faq", "requests_per_month": 1000, "promises": [promise | {"limit_s": 1.5}, promise | {"metric": "e2e", "limit_s": 9.0}]},
+            {
+                "name": "chat",
+                "requests_per_month": 3000,
+                "promises": [promise, {"metric": "tpot", "quantile": 0.95, "limit_s": 0.07}],
+            },
+            {
+                "name": "faq",
+                "requests_per_month": 1000,
+                "promises": [promise | {"limit_s": 1.5}, promise | {"metric": "e2e", "limit_s": 9.0}],
+            },
         ],
         "routing": {
             "chat": {MOVING: [0.75] * 47 + [1.0], RELAY: [0.25] * 47 + [0.0]},

@@ -64,7 +64,14 @@ def read(text: str) -> list[dict[str, Any]]:
 
 
 def of_kind(files: dict[str, str], kind: str) -> list[dict[str, Any]]:
-    return [each for name, text in files.items() if name.startswith(("kubernetes/", "keda/")) for each in read(text) if each["kind"] == kind]
+    texts = [text for name, text in files.items() if name.startswith(("kubernetes/", "keda/"))]
+    return [each for text in texts for each in read(text) if each["kind"] == kind]
+
+
+def by_pool(files: dict[str, str]) -> dict[str, dict[str, Any]]:
+    """Deployments of engines by the pool of the plan that they run."""
+    found = [each for each in of_kind(files, "Deployment") if "annotations" in each["metadata"]]
+    return {each["metadata"]["annotations"]["servemix/plan-pool"]: each for each in found}
 
 
 @pytest.mark.parametrize("version", ["1.28", "1.37"])
@@ -84,13 +91,13 @@ def test_every_scaled_object_is_what_keda_says_it_must_be(files: dict[str, str])
 
 
 def test_a_pool_runs_the_replicas_of_the_plan_or_leaves_them_to_the_timetable(files: dict[str, str]) -> None:
-    pools = {each["metadata"]["annotations"]["servemix/plan-pool"]: each for each in of_kind(files, "Deployment") if "annotations" in each["metadata"]}
+    pools = by_pool(files)
     assert pools[STEADY]["spec"]["replicas"] == 1
     assert "replicas" not in pools[MOVING]["spec"]
 
 
 def test_an_engine_is_started_with_every_limit_of_the_plan(files: dict[str, str]) -> None:
-    pools = {each["metadata"]["annotations"]["servemix/plan-pool"]: each for each in of_kind(files, "Deployment") if "annotations" in each["metadata"]}
+    pools = by_pool(files)
     pod = pools[MOVING]["spec"]["template"]["spec"]
     arguments = pod["containers"][0]["args"]
     assert arguments[0] == "meta-llama/Llama-3.3-70B-Instruct"

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from optimize.finance.break_even import PROGRAMS, Curves, capacity_error
+from optimize.finance.break_even import PROGRAMS, capacity_error
+from optimize.finance.curves import Curves
 from optimize.money.amounts import scaled_usd
 from optimize.money.charges import Charge, charges
 from optimize.money.quantities import scaling

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from optimize.finance.announced_prices import Announced, price_move
-from optimize.finance.break_even import Curves
+from optimize.finance.curves import Curves
 from optimize.finance.monthly_plans import STEP, Replanning
 from optimize.finance.pure_strategies import ALL_API, all_api
 from optimize.finance.resolve_program import RelayPrices, Shift, shifted, solved

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from optimize.finance.announced_prices import more_usd, price_move, todays, used_relays
-from optimize.finance.break_even import known_program
+from optimize.finance.curves import known_program
 from optimize.finance.resolve_program import Shift, Work, hour_programs, shifted, solved
 from optimize.money import cost_lines
 from optimize.money.amounts import scaled_usd

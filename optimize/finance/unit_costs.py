@@ -44,9 +44,14 @@ def unit_costs(plan: Plan, total_usd: float) -> tuple[UnitCost, ...]:
     tokens = inputs + outputs
     rows = [
         _money("per request", "request", f"month / {requests:,.0f} requests", total_usd, requests),
+        _money("per 1,000 requests", "1,000 requests", "month / requests in thousands", total_usd, requests / 1000),
         _money("per million tokens", "million tokens", "month / input and output tokens", total_usd, tokens / MTOK),
         _money("per million output tokens", "million output tokens", "month / output tokens", total_usd, outputs / MTOK),
     ]
+    taken = plan.scenario.finance.requests_per_document
+    if taken is not None:
+        how = f"month / {requests / taken:,.0f} documents of {taken:g} requests"
+        rows.append(_money("per document", "document", how, total_usd, requests / taken))
     traffic = plan.scenario.traffic
     if isinstance(traffic, SyntheticTraffic):
         talks, users = requests / traffic.turns_per_conversation, traffic.daily_active_users

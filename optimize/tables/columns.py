@@ -128,6 +128,7 @@ ALTERNATIVES = (
     Column("status", "str", "", "met, within_budget (planned, not simulated), unverified, over_budget, infeasible or missed"),
     Column("per_month", "float", "money", "cost of a month; empty where no plan exists"),
     Column("difference", "float", "money", "minus the cost of the plan"),
+    Column("all_in", "float", "money", "with staff, support, other items, contingency and tax; empty: no plan, or a part is open"),
     Column("simulated", "bool", "", "whether it was verified by simulation"),
     Column("note", "str", "", "what stands in its way"),
 )

@@ -19,6 +19,7 @@ UNITS = (
     Column("value", "float", "", "its value; idle hours are paid and included"),
     Column("unit", "str", "", "unit of the value"),
     Column("how", "str", "", "how it is computed"),
+    Column("all_in", "float", "", "the same of the month all-in; empty: not of the whole bill, or a part is open"),
 )
 MONTHS = (
     Column("month", "str", "", "YYYY-MM"),
@@ -47,6 +48,9 @@ BREAK_EVEN = (
     Column("self_hosted", "float", "money", "own GPUs wherever possible"),
     Column("self_hosted_low", "float", "money", "the same if a request occupies less of them, by the simulator's error"),
     Column("self_hosted_high", "float", "money", "the same if it occupies more"),
+    Column("plan_all_in", "float", "money", "all-in, the cheapest of the three; empty where a part is open"),
+    Column("all_api_all_in", "float", "money", "relays with what `finance` adds"),
+    Column("self_hosted_all_in", "float", "money", "own GPUs with what `finance` adds; empty where a part is open"),
 )
 BREAK_EVEN_TOKENS = (
     Column("tokens", "float", "", "tokens of every request, times today's"),

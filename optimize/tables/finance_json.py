@@ -70,6 +70,8 @@ def finance_json(money: Money) -> Json:
             "low": number(edge.at_low),
             "high": number(edge.at_high),
             "error": number(edge.error),
+            "all_in_demand": None if edge.all_in is None else number(edge.all_in[1]),
+            "all_in_relays_cheaper_at": None if edge.all_in is None else number(edge.all_in[0]),
         },
         "own_or_rent": [
             {
@@ -89,6 +91,7 @@ def finance_json(money: Money) -> Json:
                 "parts": [{"name": name, "per_month": u(usd)} for name, usd in row.parts],
                 "open": list(row.open),
                 "per_month": u(row.usd),
+                "keeps_promises": row.kept,
             }
             for row in all_in(money.plan)
         ],

@@ -8,12 +8,14 @@ from datetime import date, datetime, time, timedelta
 from functools import cached_property
 
 from optimize.finance.bill_sensitivity import sensitivity
-from optimize.finance.break_even import PROGRAMS, TOKENS, BreakEven, Curves, break_even
+from optimize.finance.break_even import PROGRAMS, TOKENS, BreakEven, break_even
+from optimize.finance.curves import Curves
 from optimize.finance.horizon import Horizon, horizon
 from optimize.finance.own_base import OwnedFleet, owned_fleet
 from optimize.finance.own_or_rent import OwnOrRent, own_or_rent
 from optimize.finance.unit_costs import unit_costs
-from optimize.money.amounts import amount_usd
+from optimize.money.all_in import all_in
+from optimize.money.amounts import amount_usd, per_unit_usd
 from optimize.money.charges import Charge, charges, rounded
 from optimize.money.ownership import values_of
 from optimize.money.price_book import PriceBook, month_after, price_book
@@ -115,11 +117,14 @@ def charge_rows(money: Money) -> Rows:
 def unit_rows(money: Money) -> Rows:
     plan = money.plan
     rows: list[tuple[Value, ...]] = []
+    whole = all_in(plan)[0]
     for unit in unit_costs(plan, sum(charge.usd for charge in money.charges)):
         if unit.usd is not None:
-            rows.append((unit.name, to_currency(unit.usd, plan.usd_per_unit), f"{money.bill.currency} / {unit.unit}", unit.how))
+            of_all = not unit.line and not whole.open and unit.quantity > 0
+            total = to_currency(per_unit_usd(whole.usd, unit.quantity), plan.usd_per_unit) if of_all else None
+            rows.append((unit.name, to_currency(unit.usd, plan.usd_per_unit), f"{money.bill.currency} / {unit.unit}", unit.how, total))
         else:
-            rows.append((unit.name, unit.value, unit.unit, unit.how))
+            rows.append((unit.name, unit.value, unit.unit, unit.how, None))
     return tuple(rows)
 
 
@@ -137,7 +142,8 @@ def break_even_rows(money: Money) -> Rows:
     requests, tokens, users = requests_of(plan), sum(tokens_per_month(plan)), daily_users(plan)
     return tuple(
         (p.demand, None if users is None else users * p.demand, requests * p.demand, tokens * p.demand,
-         u(p.plan_usd), u(p.api_usd), u(p.own_usd), u(p.own_low_usd), u(p.own_high_usd))
+         u(p.plan_usd), u(p.api_usd), u(p.own_usd), u(p.own_low_usd), u(p.own_high_usd),
+         u(p.plan_all_in_usd), u(p.api_all_in_usd), u(p.own_all_in_usd))
         for p in money.break_even.points
     )  # fmt: skip
 

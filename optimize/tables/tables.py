@@ -8,6 +8,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from optimize.money import HOUR_S
+from optimize.money.all_in import all_in
 from optimize.money.charges import cached_tokens
 from optimize.program.rows.escalations import answered_shares
 from optimize.records import SloVerdict
@@ -183,11 +184,12 @@ def latency_table(plan: Plan) -> Table:
 def alternatives_table(plan: Plan, bill: Bill) -> Table:
     """The same question under restrictions, in the plan's order; `difference` is what the restriction costs."""
     rows: list[dict[str, Value]] = []
+    whole = {row.name: None if row.open else _units(cents_of(plan, row.usd)) for row in all_in(plan)}
     for other in plan.alternatives:
         cents = None if other.per_month_usd is None else round(cents_of(plan, other.per_month_usd))
         cost = None if cents is None else cents / 100
         more = None if cents is None else (cents - bill.total) / 100
-        money: dict[str, Value] = {"per_month": cost, "difference": more}
+        money: dict[str, Value] = {"per_month": cost, "difference": more, "all_in": whole.get(other.name)}
         rows.append({"name": other.name, "status": other.status, **money, "simulated": other.verified, "note": other.note})
     return table_of("alternatives", "Instead of the plan", columns.ALTERNATIVES, rows)
 

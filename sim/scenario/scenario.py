@@ -212,6 +212,8 @@ class Finance:
     operations_usd_per_pool_month: float = 0.0
     support_usd_per_month: float = 0.0
     other_usd_per_month: float = 0.0
+    items_usd_per_month: dict[str, float] = field(default_factory=dict)
+    requests_per_document: float | None = None
     contingency_share: float = 0.0
     tax_share: float = 0.0
     values: dict[str, float] = field(default_factory=dict)

@@ -7,8 +7,10 @@ from collections.abc import Mapping
 from html import escape
 from typing import Any
 
+from optimize.money.all_in import all_in, on_top
 from optimize.report.page.page_parts import bullets
 from optimize.result import Plan
+from optimize.tables.all_in_words import all_in_words, open_or_sum
 from optimize.tables.bill_lines import cents_of
 from optimize.tables.decision_why import no_plan_lines
 from optimize.tables.finance_tables import Money, daily_users
@@ -84,13 +86,18 @@ def band(plan: Plan, money: Money) -> str:
 
 def _others(plan: Plan, money: Money) -> str:
     """The cheapest alternatives, and what they cost more or less."""
-    rows = []
+    rows, whole = [], {row.name: row for row in all_in(plan)}
     for other in sorted((o for o in plan.alternatives if o.per_month_usd is not None), key=lambda o: o.per_month_usd or 0.0)[:3]:
         more = round(cents_of(plan, other.per_month_usd or 0.0)) - money.bill.total
-        rows.append(
-            f"{other.name}: {money.bill.money(money.bill.total + more)}{_more(more, money.bill.total)}, {other.status.replace('_', ' ')}"
+        row = whole[other.name]
+        sums = open_or_sum(row, lambda usd: money.bill.money(cents_of(plan, usd))) if row.parts or row.open else ""
+        words = (
+            f"{other.name}: {money.bill.money(money.bill.total + more)}{_more(more, money.bill.total)}",
+            f"all-in {sums}" if sums else "",
+            other.status.replace("_", " "),
         )
-    return bullets(rows) or "<p>none has a plan</p>"
+        rows.append(", ".join(filter(None, words)))
+    return (bullets(rows) or "<p>none has a plan</p>") + "".join(f"<p>{escape(text)}</p>" for text in all_in_words(plan, money.bill))
 
 
 def _more(cents: int, total: int) -> str:
@@ -114,6 +121,7 @@ def edge_words(plan: Plan, money: Money) -> str:
     if all(point.api_usd == point.own_usd for point in edge.points):
         words = "Every request goes where it must: own GPUs wherever possible and relays wherever possible are the same plan."
         return f"<p>{words}</p>" + notes
+    notes = all_in_edge(plan, money) + notes
     if edge.at is None:
         return f"<p>At {escape(most)}, the largest demand solved, relays alone are cheaper than own GPUs alone.</p>" + notes
     if edge.below is None:
@@ -125,6 +133,23 @@ def edge_words(plan: Plan, money: Money) -> str:
     ends = [at_words(plan, x) for x in (edge.at_low, edge.at_high) if x is not None]
     spread = f"{ends[0]} to {ends[1]} if the simulator is off by {edge.error:.0%} in capacity." if len(set(ends)) == 2 else ""
     return f"<p>{escape(words)}</p><p class=dim>{escape(spread)}</p>" + notes
+
+
+def all_in_edge(plan: Plan, money: Money) -> str:
+    """The same with what `finance` adds to both; that staff is open where it is."""
+    if "staff" in on_top(plan.scenario.finance, 0.0, 1)[1]:
+        return "<p class=dim>Without staff, which is open, not zero.</p>"
+    edge = money.break_even
+    if edge.all_in is None:
+        return ""
+    below, at = edge.all_in
+    if at is None:
+        words = f"All-in, relays alone are cheaper still at {at_words(plan, edge.examined[1])}."
+    elif below is None:
+        words = "All-in, own GPUs alone are cheaper at every demand solved."
+    else:
+        words = f"All-in, own GPUs alone are cheaper from {at_words(plan, at)} on; at {at_words(plan, below)} relays are."
+    return f"<p>{escape(words)}</p>"
 
 
 def at_words(plan: Plan, demand: float | None) -> str:

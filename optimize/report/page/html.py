@@ -7,7 +7,6 @@ from dataclasses import replace
 from html import escape
 from typing import Any
 
-from optimize.money.all_in import all_in_words
 from optimize.report.page import charts
 from optimize.report.page.decision import decision, reproduce
 from optimize.report.page.figures import Figure, figures
@@ -19,6 +18,7 @@ from optimize.report.terminal import render_grid
 from optimize.report.terminal.render_plan import cell
 from optimize.result import Plan
 from optimize.tables import decision_why, tables, uncertainty_table
+from optimize.tables.all_in_words import all_in_words
 from optimize.tables.bill_lines import Bill, cents_of
 from optimize.tables.columns import Table
 from optimize.tables.finance_tables import Money, finance_tables
@@ -116,7 +116,7 @@ def _prices(book: Table, bill: Bill) -> tuple[str, str]:
 
 def _own(money: Money, by_name: Mapping[str, Table]) -> tuple[str, ...]:
     """Verdicts in words, and the figures behind them."""
-    told = [words] if (words := all_in_words(money.plan)) else []
+    told = all_in_words(money.plan, money.bill)
     verdicts = [*told, *money.owned_fleet.sentences(), *(f"{row.pool}: {row.sentence}" for row in money.own)]
     table = table_html(_without(by_name["own_or_rent"], "verdict"), money.bill)
     return (bullets(verdicts), table, dim(VIEWS)) if money.own else ()

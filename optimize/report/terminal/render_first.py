@@ -5,12 +5,12 @@ from __future__ import annotations
 from rich.console import Console
 from rich.text import Text
 
-from optimize.finance.unit_costs import unit_costs
-from optimize.money.all_in import all_in, all_in_words
+from optimize.money.all_in import all_in
 from optimize.records import SloVerdict
 from optimize.report.terminal import render_grid
 from optimize.report.terminal.console import show, table
 from optimize.result import Plan
+from optimize.tables.all_in_words import OPEN, all_in_words, open_or_sum, unit_words
 from optimize.tables.bill_lines import Bill, cents_of
 from optimize.tables.decision_why import no_plan_lines
 from optimize.tables.phrases import told_flips
@@ -49,20 +49,21 @@ def _cost(console: Console, plan: Plan, bill: Bill) -> None:
     names = names_of(plan)
     lines = sorted(zip(bill.lines, plan.lines, strict=True), key=lambda each: -each[0])
     listing = table(f"Cost, {bill.currency} a month", "", "share", "", right=(1, 2))
-    for cents, line in lines[:LINES]:
+    words = all_in_words(plan, bill)
+    named = LINES - 2 if words and words != [OPEN] else LINES  # what stands on top of the bill needs its room
+    for cents, line in lines[:named]:
         listing.add_row(names.get(line.name, line.name), bill.money(cents), percent(cents / bill.total if bill.total else 0.0), line.detail)
-    if rest := lines[LINES:]:
+    if rest := lines[named:]:
         cents = sum(each for each, _ in rest)
         listing.add_row(f"{len(rest)} smaller lines", bill.money(cents), percent(cents / bill.total if bill.total else 0.0), "")
     console.print()
     console.print(listing)
-    costs = {row.name: row.usd for row in unit_costs(plan, plan.solution.cost_usd)}
-    each, tokens = (cents_of(plan, costs.get(name) or 0.0) for name in ("per request", "per million tokens"))
-    per_unit = f"{bill.unit_money(1000 * each)} per 1,000 requests, {bill.unit_money(tokens)} per million tokens"
-    staff = "; staff for GPUs is open, not zero" if all_in(plan)[0].open else ""
-    show(console, Text(per_unit + staff, style="dim"))
-    if not staff and (words := all_in_words(plan)):
-        console.print(Text(words))
+    per_unit = unit_words(plan, bill, sum(line.per_month_usd for line in plan.lines))
+    if words == [OPEN]:
+        per_unit, words = f"{per_unit}; staff for GPUs is open, not zero", []
+    show(console, Text(per_unit, style="dim"))
+    if words:
+        console.print(Text(" ".join(words)))
 
 
 def _fleet(console: Console, plan: Plan) -> None:
@@ -119,7 +120,9 @@ def _others(console: Console, plan: Plan, bill: Bill) -> None:
     ranked = sorted(plan.alternatives, key=lambda o: (o.name not in (BY_API, SELF_HOSTED), o.per_month_usd is None, o.per_month_usd or 0.0))
     if not ranked:
         return
-    listing = table("Instead", f"{bill.currency} a month", "", "", right=(1, 2))
+    whole = {row.name: row for row in all_in(plan)}
+    added = any(row.parts for row in whole.values())  # else all-in is the bill
+    listing = table("Instead", f"{bill.currency} a month", "", *(["all-in"] if added else []), "", right=(1, 2, 3) if added else (1, 2))
     for other in ranked[:OTHERS]:
         cents = None if other.per_month_usd is None else cents_of(plan, other.per_month_usd)
         cost, more = (
@@ -128,7 +131,9 @@ def _others(console: Console, plan: Plan, bill: Bill) -> None:
             else (bill.money(cents), dearer(cents, bill.total) or ("same" if bill.total > 0 or cents < 0.5 else ""))
         )
         note = _short(other.note, NOTE) if cents is None or other.status == "over_budget" else ""
-        listing.add_row(other.name, cost, more, Text("; ".join(filter(None, (other.status.replace("_", " "), note))), style="dim"))
+        row = whole.get(other.name)
+        sums = ["-" if row is None else open_or_sum(row, lambda usd: bill.money(cents_of(plan, usd)))] if added else []
+        listing.add_row(other.name, cost, more, *sums, Text("; ".join(filter(None, (other.status.replace("_", " "), note))), style="dim"))
     console.print()
     console.print(listing)
 

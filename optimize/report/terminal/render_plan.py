@@ -10,6 +10,7 @@ import numpy as np
 from rich.console import Console
 from rich.text import Text
 
+from optimize.money.all_in import all_in
 from optimize.program.rows.escalations import answered_shares
 from optimize.records import HostMove
 from optimize.report.terminal import render_grid
@@ -17,6 +18,7 @@ from optimize.report.terminal.console import bullets, output, screen, section, s
 from optimize.report.terminal.render_first import first_screen
 from optimize.result import Plan
 from optimize.tables import decision_why, price_table, tables, uncertainty_table
+from optimize.tables.all_in_words import open_or_sum
 from optimize.tables.bill_lines import Bill, bill_of, cents_of
 from optimize.tables.finance_tables import Money
 from optimize.tables.phrases import bounds, pool_label, seeds_used, told_flips
@@ -218,13 +220,16 @@ def _alternatives(console: Console, plan: Plan, bill: Bill) -> None:
     if not plan.alternatives:
         return
     section(console, "Instead of this plan")
-    listing = table("", f"{bill.currency} a month", "against plan", "status", "", right=(1, 2))
-    for name, status, amount, difference, simulated, note in tables.alternatives_table(plan, bill).rows:
+    whole = {row.name: row for row in all_in(plan)}
+    heads = ["all-in"] if any(row.parts for row in whole.values()) else []
+    listing = table("", f"{bill.currency} a month", "against plan", *heads, "status", "", right=(1, 2, 3)[: 2 + len(heads)])
+    for name, status, amount, difference, _, simulated, note in tables.alternatives_table(plan, bill).rows:
         cost = "-" if amount is None else f"{amount:,.2f}"
+        sums = "-" if amount is None else open_or_sum(whole[str(name)], lambda usd: f"{cents_of(plan, usd) / 100:,.2f}")
         more = "" if difference is None or not bill.total else f"{100 * float(difference) / (bill.total / 100):+.0f} %"
         how = "" if simulated or amount is None else "not simulated"
         words = "; ".join(word for word in (how, str(note)) if word)
-        listing.add_row(str(name), cost, more, str(status).replace("_", " "), Text(words, style="dim"))
+        listing.add_row(str(name), cost, more, *[sums for _ in heads], str(status).replace("_", " "), Text(words, style="dim"))
     show(console, listing)
 
 

@@ -25,6 +25,7 @@ def _month(text: str) -> str:
 Growth = Annotated[float, Field(gt=-1, le=1)]  # doubling every month is 4,096-fold in a year
 Drift = Annotated[float, Field(gt=-1, le=10)]
 Ratio = Annotated[float, Field(ge=1, le=10)]
+PerDocument = Annotated[float, Field(gt=0, le=1e6)]
 Months = Annotated[int, Field(ge=1, le=120)]
 Month = Annotated[str, AfterValidator(_month)]
 
@@ -53,7 +54,11 @@ class FinanceSpec(Keys):
     staff_usd_per_month: Amount | None = key("people who run own and rented GPUs; all-in; absent: open", "USD/month", default=None)
     operations_usd_per_pool_month: Amount = key("monitoring, on-call and upkeep of each pool; all-in", "USD/month", default=0.0)
     support_usd_per_month: Amount = key("support plan of a fleet with GPUs; all-in", "USD/month", default=0.0)
-    other_usd_per_month: Amount = key("around the model: vector database, speech, gateway; all-in", "USD/month", default=0.0)
+    other_usd_per_month: Amount = key("around the model, in one sum; all-in", "USD/month", default=0.0)
+    items_usd_per_month: dict[str, Amount] = key(
+        "around the model, each by its name; all-in", "USD/month", {"vector database": 300, "gateway": 90}, default_factory=dict
+    )
+    requests_per_document: PerDocument | None = key("requests that one document takes; absent: no cost per document", "", 3, default=None)
     contingency_share: Share = key("reserve on bill and operations; all-in", "0..1", default=0.0)
     tax_share: Share = key("tax on all of it; all-in", "0..1", 0.19, default=0.0)
     lead_time_months: Amount | None = key("order to first request of own hosts, rent goes on; absent: open", "months", default=None)

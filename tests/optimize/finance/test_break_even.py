@@ -8,12 +8,14 @@ import numpy as np
 import pytest
 
 from optimize.finance.bill_sensitivity import sensitivity
-from optimize.finance.break_even import DEMANDS, BreakEven, Curves, break_even, known_program
+from optimize.finance.break_even import DEMANDS, BreakEven, break_even
+from optimize.finance.curves import Curves, known_program
 from optimize.finance.resolve_program import Curve, Shift, Work, hour_programs, shifted, solved
 from optimize.money import cost_lines
 from optimize.records import Alternative, PoolTerms, RelayTerms
 from optimize.result import Plan
 from sim.requests import Demand
+from sim.scenario.scenario import Finance
 from tests.optimize.program.problems import offer, pool, problem, relay
 from tests.optimize.report import plan_fixture
 
@@ -183,3 +185,20 @@ def test_where_every_class_goes_where_it_must_the_strategies_are_one_and_never_c
     for point in found.points:
         hosts = np.ceil(point.demand / 4) + np.ceil(point.demand * 7 / 4)
         assert point.api_usd == point.own_usd == pytest.approx(365 * hosts + 2.5 * 3600 * 730 * CALL * point.demand)
+
+
+def test_all_in_the_crossing_moves_to_where_the_hosts_also_pay_their_people() -> None:
+    """730 x hosts + 1,000 = 262.8 d: one host carries 10/s, so d = 6.58; bare it is 2.78. All-in figures stand next to the bare ones."""
+    plan = host_or_call()
+    plan = replace(plan, scenario=replace(plan.scenario, finance=Finance(values={"staff_usd_per_month": 1_000.0})))
+    edge = break_even(plan, ENOUGH)
+    assert edge.at == pytest.approx(730 / 262.8, rel=0.01)
+    assert edge.all_in is not None and edge.all_in[1] == pytest.approx(1730 / 262.8, rel=0.01)
+    for point in edge.points:
+        assert point.own_all_in_usd == pytest.approx((point.own_usd or 0.0) + 1_000) and point.api_all_in_usd == point.api_usd
+        assert point.plan_all_in_usd is not None and point.plan_all_in_usd <= min(point.own_all_in_usd, point.api_all_in_usd or 0.0)
+
+
+def test_an_open_part_leaves_the_all_in_figures_of_gpus_empty() -> None:
+    edge = break_even(host_or_call(), ENOUGH)
+    assert edge.all_in is None and all(point.own_all_in_usd is None and point.api_all_in_usd is not None for point in edge.points)

@@ -8,9 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from optimize.money.all_in import all_in, all_in_words
+from optimize.finance.unit_costs import unit_costs
+from optimize.money.all_in import LATE, all_in
 from optimize.records import Alternative
 from optimize.result import Plan
+from optimize.tables.all_in_words import all_in_words, unit_words
+from optimize.tables.bill_lines import bill_of
 from sim.scenario.scenario import Finance
 from tests.optimize.report import plan_fixture
 
@@ -26,6 +29,10 @@ def plan_with(relays_usd: float, **finance: Any) -> Plan:
     return replace(plan, program=program, alternatives=others, scenario=replace(plan.scenario, finance=Finance(**finance)))
 
 
+def said(plan: Plan) -> str:
+    return " ".join(all_in_words(plan, bill_of(plan)))
+
+
 def bill(plan: Plan) -> float:
     return sum(line.per_month_usd for line in plan.lines)
 
@@ -35,7 +42,7 @@ def test_staff_is_in_every_figure_with_gpus_and_in_none_of_relays_alone() -> Non
     plan = plan_with(60_000.0, values={"staff_usd_per_month": 50_000.0})
     ours, api, own = all_in(plan)
     assert (ours.usd, api.usd, own.usd) == (pytest.approx(bill(plan) + 50_000), 60_000.0, 100_000.0)
-    words = all_in_words(plan)
+    words = said(plan)
     assert "staff $50,000" in words and "Cheaper all-in: relays wherever allowed, $60,000" in words
 
 
@@ -43,7 +50,8 @@ def test_staff_without_a_figure_is_open_and_not_zero() -> None:
     plan = plan_with(60_000.0)
     assert all_in(plan)[0].open == ("staff",) and all_in(plan)[1].open == ()
     room = 60_000 - bill(plan)
-    assert f"${room:,.0f} a month more" in all_in_words(plan) and "open, not zero" in all_in_words(plan)
+    assert "open, not zero" in said(plan)
+    assert f"at ${room:,.0f} a month relays wherever allowed ($60,000) cost the same." in said(plan)
 
 
 def test_shares_are_of_all_that_stands_before_them() -> None:
@@ -57,3 +65,37 @@ def test_migration_is_spread_over_the_horizon_and_pools_are_counted() -> None:
     pools = sum(bool(row.any()) for row in plan.solution.billed)
     assert dict(all_in(plan)[0].parts) == {"operations of pools": 500.0 * pools, "migration": 1000.0}
     assert all_in(plan)[1].parts == ()
+
+
+def test_items_around_the_model_stand_by_their_names_in_every_row() -> None:
+    plan = plan_with(60_000.0, items_usd_per_month={"vector database": 300.0, "gateway": 90.0}, values={"staff_usd_per_month": 1.0})
+    assert dict(all_in(plan)[1].parts) == {"gateway": 90.0, "vector database": 300.0}
+    assert dict(all_in(plan)[0].parts) == {"staff": 1.0, "gateway": 90.0, "vector database": 300.0}
+    assert "vector database $300" in said(plan)
+
+
+def test_relays_that_break_a_promise_are_still_the_price_to_beat() -> None:
+    """No plan of relays alone keeps the promises; its price is the calls at list price, and it is said that a promise breaks."""
+    plan = replace(plan_with(0.0, values={"staff_usd_per_month": 50_000.0}), alternatives=())
+    late = all_in(plan)[-1]
+    demand = plan.demand
+    calls = float((demand.mean_rps @ demand.weight_h).sum()) * 3600
+    assert (late.name, late.kept, late.hosts) == (LATE, False, False)
+    assert late.usd == pytest.approx(calls * 1e-4 + plan.program.fixed_usd, rel=1e-9)
+    cheaper = late.usd < all_in(plan)[0].usd
+    assert ("though they break a promise" in said(plan)) and (("Cheaper all-in: relays alone" in said(plan)) is cheaper)
+
+
+def test_a_plan_that_leaves_its_budget_all_in_says_by_how_much() -> None:
+    plan = plan_with(900_000.0, values={"staff_usd_per_month": 5_000.0})
+    budget = replace(plan.scenario.budget, per_month=bill(plan) + 1_000.0)
+    words = " ".join(all_in_words(replaced := replace(plan, scenario=replace(plan.scenario, budget=budget)), bill_of(replaced)))
+    assert "That is $4,000 above the budget, which the bill alone keeps." in words
+
+
+def test_a_document_costs_as_much_as_its_requests() -> None:
+    plan = plan_with(60_000.0, requests_per_document=4.0, values={"staff_usd_per_month": 0.0})
+    rows = {row.name: row for row in unit_costs(plan, bill(plan))}
+    assert rows["per document"].usd == pytest.approx(4 * (rows["per request"].usd or 0.0))
+    assert rows["per 1,000 requests"].usd == pytest.approx(1000 * (rows["per request"].usd or 0.0))
+    assert "per document" in unit_words(plan, bill_of(plan), bill(plan))

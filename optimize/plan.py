@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from optimize.explain.alternatives import unserved_note
@@ -84,24 +83,37 @@ def optimize(
     warm_up(tell)
     tell(Stage(f"{counted(len(market.states), 'pool')} and {counted(len(market.relays), 'relay')} are candidates"))
     market, settled = settle_routed(market)
-    evidence: list[HourEvidence] = []
-    played: list[Played] = []
-    status = "infeasible"
-    notes: list[str] = []
-    if not settled.unserved:
+    if settled.unserved:
+        answer = without_plan(market, settled, proof)
+    else:
         tell(Stage("the plan of the measured program is found; now its proof", SEARCHED))
         settled, evidence = prove(market, settled)
         tell(Stage("the proof is done; now whether fewer hosts do", PROVED))
         settled, evidence = slim_down(market, settled, evidence)
-        settled, evidence = no_dearer_than_simple(market, settled, evidence)
-        settled, evidence, played = prove_timetable(market, settled, evidence, proof)
-        status = proven_status(settled, [*evidence, *(each.hour for each in played)])
-        if status == "missed" and proven_status(settled, evidence) == "missed":
-            settled, evidence, status, notes = beyond_budget(market, settled, evidence)
-            played = []
-    else:
-        settled, evidence, status, notes = without_plan(market, settled)
-    return assemble(market, settled, evidence, status, dropped, notes, only_plan, full, played)
+        answer = timed(market, *no_dearer_than_simple(market, settled, evidence), proof)
+        if answer.status == "missed":
+            answer = beyond_budget(market, answer, proof)
+    return assemble(market, answer, dropped, only_plan, full)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A plan, what was seen of its hours by themselves and after the hour before, what it may call itself, and what is to be said of it."""
+
+    settled: Settled
+    evidence: list[HourEvidence]
+    status: str
+    notes: tuple[str, ...] = ()
+    played: tuple[Played, ...] = ()
+
+
+def timed(market: Market, settled: Settled, evidence: list[HourEvidence], proof: str) -> Answer:
+    """The plan once its timetable was played: `over_budget` where it holds and costs more than the scenario's budget."""
+    settled, evidence, played = prove_timetable(market, settled, evidence, proof)
+    status, budget = proven_status(settled, [*evidence, *(each.hour for each in played)]), budget_usd(market.scenario)
+    if status == "met" and settled.solution.cost_usd > budget * (1 + 1e-9):
+        return Answer(settled, evidence, "over_budget", (over_words(market.scenario, settled.solution.cost_usd),), tuple(played))
+    return Answer(settled, evidence, status, (), tuple(played))
 
 
 def market_for(
@@ -167,62 +179,51 @@ def adopted_with_bound(market: Market, proof: Proof) -> Proof:
     return replace(settled, solution=replace(settled.solution, model_bound_usd=bound, gap=gap)), evidence
 
 
-def without_plan(market: Market, settled: Settled) -> tuple[Settled, list[HourEvidence], str, list[str]]:
+def without_plan(market: Market, settled: Settled, proof: str) -> Answer:
     """The program serves not everything inside the budget: a simple fleet that does, or what it would take, or who cannot be served."""
     free = settle(market, Restriction("without a budget", budget_usd=math.inf))
     simple = simplest(market, Restriction(budget_usd=math.inf), math.inf if free.unserved else free.solution.cost_usd)
     if simple is not None and simple[0].solution.cost_usd <= market.budget_usd:
-        best, evidence = adopted_with_bound(market, simple)
-        return best, evidence, proven_status(best, evidence), []
+        return timed(market, *adopted_with_bound(market, simple), proof)
     if free.unserved and simple is None:
-        return settled, [], "infeasible", [f"at any budget: {unserved_note(market, free)}"]
+        return Answer(settled, [], "infeasible", (f"at any budget: {unserved_note(market, free)}",))
     need = free.solution.cost_usd if simple is None else simple[0].solution.cost_usd
     if not free.unserved and settled.solution.cost_usd > market.budget_usd * (1 + 1e-9):  # what is paid in any case is too much alone
-        best, evidence = prove(replace(market, budget_usd=math.inf), free)
-        if proven_status(best, evidence) == "met":
-            return best, evidence, "over_budget", [over_words(market, best.solution.cost_usd)]
+        rich = replace(market, budget_usd=math.inf)
+        answer = timed(rich, *prove(rich, free), proof)
+        if answer.status in ("met", "over_budget"):
+            return answer
     inside = unserved_note(market, settled)
-    return settled, [], "over_budget", [over_words(market, need), f"inside the budget: {inside}"]
+    return Answer(settled, [], "over_budget", (over_words(market.scenario, need), f"inside the budget: {inside}"))
 
 
-def beyond_budget(market: Market, settled: Settled, evidence: list[HourEvidence]) -> tuple[Settled, list[HourEvidence], str, list[str]]:
+def beyond_budget(market: Market, missed: Answer, proof: str) -> Answer:
     """A plan that holds and costs more than the budget, where the one inside it does not hold; else the latter, missed."""
     market.tell("no plan inside the budget holds: looking beyond it")
     rich = replace(market, budget_usd=math.inf)
     free = settle(rich, Restriction())
-    if not free.unserved:
-        free, tried = prove(rich, free)
-        if proven_status(free, tried) == "met":
-            if free.solution.cost_usd <= market.budget_usd:
-                return free, tried, "met", []
-            return free, tried, "over_budget", [over_words(market, free.solution.cost_usd)]
-    return settled, evidence, "missed", []
+    if free.unserved:
+        return missed
+    answer = timed(rich, *prove(rich, free), proof)
+    return answer if answer.status in ("met", "over_budget") else missed
 
 
-def over_words(market: Market, usd: float) -> str:
+def over_words(scenario: Scenario, usd: float) -> str:
     """What the cheapest plan that serves everything costs, and how far above the budget that is."""
-    above = in_currency(usd - market.budget_usd, market.scenario)
-    return f"the cheapest plan that serves everything costs {in_currency(usd, market.scenario)} a month, {above} above the budget"
+    above = in_currency(usd - budget_usd(scenario), scenario)
+    return f"the cheapest plan that serves everything costs {in_currency(usd, scenario)} a month, {above} above the budget"
 
 
-def assemble(
-    market: Market,
-    settled: Settled,
-    evidence: list[HourEvidence],
-    status: str,
-    dropped: tuple[Dropped, ...],
-    notes: list[str],
-    only_plan: bool = False,
-    full: bool = False,
-    played: Sequence[Played] = (),
-) -> Plan:
+def assemble(market: Market, answer: Answer, dropped: tuple[Dropped, ...], only_plan: bool = False, full: bool = False) -> Plan:
     """The plan record; everything that a report says is in it."""
+    settled, evidence, status = answer.settled, answer.evidence, answer.status
     scenario, problem, solution = market.scenario, settled.problem, settled.solution
+    seen = verification(evidence, seeds_of(scenario.seed, HOLD_OUT_SEEDS)) if evidence else None
     warnings = [
         *scenario.warnings,
         *log_notes(scenario),
         *([] if market.states else no_own_hosts(scenario, market.demand, dropped)),
-        *notes,
+        *answer.notes,
         *hours_left_out(settled),
         *untested(problem, evidence),
         *relay_warnings(settled, scenario.catalog),
@@ -241,7 +242,7 @@ def assemble(
         solution=solution,
         status=status,
         lines=lines,
-        verification=with_played(verification(evidence, seeds_of(scenario.seed, HOLD_OUT_SEEDS)), problem, played) if evidence else None,
+        verification=None if seen is None else with_played(seen, problem, answer.played),
         fluid_bound_usd=fluid_bound(market),
         alternatives=around.alternatives if around else (),
         flips=around.flips if around else (),

@@ -64,6 +64,7 @@ class PoolState:
 
     base    [classes] optimistic replica-seconds per request
     points  (replicas, mix) -> operating point measured
+    given   what a whole fleet was seen to carry, in place of measured points
     correction   factor on the load from verification (1: never contradicted)
     lead_s, linger_s   how long hosts must be up before their first hour and stay after their last one, learnt where the day is played
     """
@@ -93,7 +94,8 @@ class PoolState:
     def _capacity(self) -> PoolTerms:
         """The worst load over the mixes measured, and a line through the smallest and largest size."""
         if self.given is not None:
-            return self.given
+            levels = tuple(replace(level, load=level.load * self.correction) for level in self.given.levels)
+            return replace(self.given, levels=levels) if self.correction != 1.0 else self.given
         none = np.zeros(len(self.slos))
         if not self.points:
             return PoolTerms(self.option, (LoadLevel(self.base * self.correction, none),), 1.0, 0.0, False)

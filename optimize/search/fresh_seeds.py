@@ -23,6 +23,7 @@ HOUR_RISK = 0.01  # of a fresh hour, however few hours stand for the week: each 
 RARE_SEEDS = tuple(range(9031, 9101))  # for hours of few requests, of which those still show too few
 RARE_REQUESTS = 2000.0  # of an hour that may take them: all of its seeds together cost less than one of a busy hour
 LOOKS = {1: 0.1, 4: 0.15, 10: 0.2, 20: 0.25, 30: 0.2, 100: 0.1}  # seeds at which an hour is looked at -> share of its risk
+KNOWN = 4  # seeds of an hour by itself from which its scatter stands for that of the hour after the one before it
 BLOCKS = 6  # of ten minutes: what scatters within the first seed, before there is a second
 FEW_MISSES = 10.0  # allowed in a window: with fewer, chance decides whether a promise was kept in it
 STRIDE = 100_000  # between the seeds of two replications: more than search, proof and benchmarks use together
@@ -37,7 +38,9 @@ def seeds_of(replication: int, seeds: Iterable[int]) -> tuple[int, ...]:
     return tuple(seed + STRIDE * ((replication - 1) % 2**31) for seed in seeds)
 
 
-def fresh_bound(attainment: Floats, hours_of_week: int, windows: npt.ArrayLike = 1.0, blocks: Floats | None = None) -> Floats:
+def fresh_bound(
+    attainment: Floats, hours_of_week: int, windows: npt.ArrayLike = 1.0, blocks: Floats | None = None, alone: Floats | None = None
+) -> Floats:
     """[slo rows] attainment that a fresh window reaches: the best of the bounds of all looks at the seeds.
 
     Of a promise that is judged over several hours, a look at fewer seeds than that says nothing, unless it is the last: a handful of
@@ -46,38 +49,46 @@ def fresh_bound(attainment: Floats, hours_of_week: int, windows: npt.ArrayLike =
     attainment  [seeds, slo rows];  blocks [blocks, slo rows] that of the blocks of the first seed, None: a single seed is taken at
                 its word
     windows     [slo rows] hours that a promise is judged over, see `windows_of`
+    alone       [seeds, slo rows] that of the same hour played by itself, where `attainment` is that of the hour after the one before it:
+                both scatter alike, so that few seeds of the second are enough
     """
     n, windows = len(attainment), np.broadcast_to(np.asarray(windows, np.float64), attainment.shape[1:])
     looks = [k for k in LOOKS if k <= n and k > 1] or [n]
     if n > max(looks):
         looks.append(n)
     speaks = {k: (k >= windows) | (k == max(looks)) for k in looks}
-    bounds = [np.where(speaks[k], look_bound(attainment[:k], hours_of_week, windows), -np.inf) for k in looks if k > 1]
-    if blocks is not None and len(blocks):
+    known = alone is not None and len(alone) >= KNOWN
+    bounds = [np.where(speaks[k], look_bound(attainment[:k], hours_of_week, windows, alone), -np.inf) for k in looks if k > 1]
+    if known:
+        bounds.append(np.where((windows <= 1) | (n == 1), look_bound(attainment[:1], hours_of_week, windows, alone), -np.inf))
+    elif blocks is not None and len(blocks):
         within = blocks.std(axis=0, ddof=1) / math.sqrt(len(blocks))
         first = attainment[0] - t_quantile(len(blocks) - 1, spent(1, hours_of_week)) * within * np.sqrt(1.0 / windows + 1.0)
         bounds.append(np.where((windows <= 1) | (n == 1), first, -np.inf))
     return np.max(bounds, axis=0) if bounds else np.asarray(attainment[0], np.float64)
 
 
-def look_bound(attainment: Floats, hours_of_week: int, windows: npt.ArrayLike = 1.0) -> Floats:
+def look_bound(attainment: Floats, hours_of_week: int, windows: npt.ArrayLike = 1.0, alone: Floats | None = None) -> Floats:
     """[slo rows] the bound of one look: a one-sided prediction bound of Student's t over its seeds, at the look's share of the risk.
 
     The risk of a whole week (5 %) is divided by its hours (Bonferroni): a bound that speaks for one hour alone is broken somewhere in
     a week of 48 hours on one seed in five. Fewer than five hours leave each 1 %: where all hours of the month are alike, 5 % would
-    be 36 of them.
+    be 36 of them. The scatter is that of the seeds, pooled with that of `alone`.
     """
-    scatter = attainment.std(axis=0, ddof=1)
-    return np.asarray(attainment.mean(axis=0) - deviations(len(attainment), hours_of_week, windows) * scatter)
+    groups = [each for each in (attainment, alone) if each is not None and len(each) > 1]
+    freedom = sum(len(each) - 1 for each in groups)
+    scatter = np.sqrt(sum(each.var(axis=0, ddof=1) * (len(each) - 1) for each in groups) / max(freedom, 1))
+    return np.asarray(attainment.mean(axis=0) - deviations(len(attainment), hours_of_week, windows, freedom) * scatter)
 
 
-def deviations(seeds: int, hours_of_week: int, windows: npt.ArrayLike = 1.0) -> Floats:
-    """How many sample deviations below the mean of `seeds` seeds the bound for a fresh window lies.
+def deviations(seeds: int, hours_of_week: int, windows: npt.ArrayLike = 1.0, freedom: int | None = None) -> Floats:
+    """How many sample deviations below the mean of `seeds` seeds the bound for a fresh window lies; the deviation has `freedom` degrees
+    of freedom, without more seeds one less than there are.
 
     >>> deviations(20, 48).round(2).tolist() < deviations(4, 48).round(2).tolist()
     True
     """
-    t = t_quantile(seeds - 1, spent(seeds, hours_of_week))
+    t = t_quantile(seeds - 1 if freedom is None else freedom, spent(seeds, hours_of_week))
     return np.asarray(t * np.sqrt(1.0 / np.asarray(windows, np.float64) + 1.0 / seeds))
 
 

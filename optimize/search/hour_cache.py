@@ -15,7 +15,7 @@ from optimize.search.hour_evidence import HourEvidence, quantiles_of
 from optimize.search.simulated_hour import Hour
 from sim.scenario.scenario import Scenario
 
-RULES = 6  # raise when seeds are judged otherwise: when an hour is closed, what a verdict says
+RULES = 7  # raise when seeds are judged otherwise: when an hour is closed, what a verdict says
 
 
 def hour_key(scenario: Scenario, problem: ProgramInput, hour: Hour, seeds: Sequence[int]) -> str:
@@ -35,6 +35,7 @@ def stored(evidence: HourEvidence) -> dict[str, Any]:
         "events": evidence.events,
         "by_event": evidence.by_event,
         "blocks": evidence.blocks.tolist(),
+        "alone": evidence.alone.tolist(),
         "verdicts": [_verdict_stored(each) for each in evidence.verdicts],
     }
 
@@ -60,6 +61,7 @@ def restored(value: dict[str, Any], problem: ProgramInput, hour: Hour) -> HourEv
         by_event=int(value["by_event"]),
         blocks=np.array(value["blocks"], float).reshape(-1, len(problem.slos)),
         quantiles=quantiles_of(problem),
+        alone=np.array(value["alone"], float).reshape(-1, len(problem.slos)),
     )
 
 

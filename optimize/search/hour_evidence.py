@@ -42,11 +42,12 @@ class HourEvidence:
 
     blocks: Floats = field(default_factory=lambda: np.zeros((0, 1)))  # [blocks, slo rows] attainment of the blocks of the first seed
     quantiles: Floats = field(default_factory=lambda: np.full(1, 0.95))  # [slo rows]
+    alone: Floats = field(default_factory=lambda: np.zeros((0, 1)))  # [seeds, slo rows] attainment of the hour by itself, if this is not it
 
     @property
     def bound(self) -> Floats:
         """[slo rows] attainment that a fresh window of this hour reaches: see `fresh_bound`."""
-        return bound_of(self.attainment, self.blocks, self.seen, self.quantiles, self.hours_of_week)
+        return bound_of(self.attainment, self.blocks, self.seen, self.quantiles, self.hours_of_week, self.alone)
 
     def holds(self, quantiles: Floats) -> npt.NDArray[np.bool_]:
         """[slo rows] whether a fresh window would be met."""
@@ -57,10 +58,17 @@ class HourEvidence:
         return np.asarray(np.maximum(quantiles - self.bound, 0.0))
 
 
-def bound_of(attainment: Floats, blocks: Floats, seen: npt.NDArray[np.int64], quantiles: Floats, hours_of_week: int) -> Floats:
+def bound_of(
+    attainment: Floats,
+    blocks: Floats,
+    seen: npt.NDArray[np.int64],
+    quantiles: Floats,
+    hours_of_week: int,
+    alone: Floats | None = None,
+) -> Floats:
     """[slo rows] the bound of `fresh_bound` for the requests that came; `seen` [targets, slo rows] over all seeds."""
     windows = windows_of(seen.sum(axis=0) / len(attainment), quantiles) if seen.any() else 1.0
-    return fresh_bound(attainment, hours_of_week, windows, blocks)
+    return fresh_bound(attainment, hours_of_week, windows, blocks, alone)
 
 
 def attained(samples: Sequence[HourSample]) -> Floats:
@@ -78,14 +86,14 @@ def blocks_of(samples: Sequence[HourSample]) -> Floats:
     return np.where(first.blocks_seen == 0, hour, first.blocks_met / np.maximum(first.blocks_seen, 1))
 
 
-def decided(samples: Sequence[HourSample], quantiles: Floats, hours_of_week: int) -> bool:
+def decided(samples: Sequence[HourSample], quantiles: Floats, hours_of_week: int, alone: Floats | None = None) -> bool:
     """Whether the seeds so far settle an hour: every promise holds for a fresh window, or one is hopeless.
 
     Hopeless: missed on average over four seeds or more, or on a single seed by more than its blocks scatter; of a promise with few
     requests an hour, by more than the seeds scatter. To stop there costs nothing of the risk: the hour does not hold.
     """
     attainment, blocks, seen = attained(samples), blocks_of(samples), np.sum([s.seen for s in samples], axis=0)
-    bound = bound_of(attainment, blocks, seen, quantiles, hours_of_week)
+    bound = bound_of(attainment, blocks, seen, quantiles, hours_of_week, alone)
     mean, few = attainment.mean(axis=0), windows_of(seen.sum(axis=0) / len(samples), quantiles) > 1
     doubt = np.where(few, NORMAL * attainment.std(axis=0, ddof=min(1, len(samples) - 1)) / math.sqrt(len(samples)), 0.0)
     hopeless = mean + doubt < quantiles if len(samples) >= 4 else 2 * mean - bound < quantiles
@@ -135,9 +143,12 @@ def telling(problem: ProgramInput, found: HourEvidence, worst: dict[int, float])
     return rows
 
 
-def gather(problem: ProgramInput, hour: Hour, samples: Sequence[HourSample], worst: dict[int, float]) -> HourEvidence:
+def gather(
+    problem: ProgramInput, hour: Hour, samples: Sequence[HourSample], worst: dict[int, float], alone: Floats | None = None
+) -> HourEvidence:
     """Evidence of one hour from its seeds; `worst` holds the least margin of each promise so far, and learns."""
     found = counts_of(problem, hour, samples)
+    found = found if alone is None else replace(found, alone=alone)
     bound = found.bound
     verdicts = [
         slo_verdict(problem.slos[i], found.name, [s.latency[i] for s in samples], float(bound[i])) for i in telling(problem, found, worst)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
-from optimize.records import HostMove, PlayedHour, ProgramInput, ProgramSolution, Verification
+from optimize.records import Floats, HostMove, PlayedHour, ProgramInput, ProgramSolution, Verification
 from optimize.search.cache import CapacityStore
 from optimize.search.cache_key import content_hash
 from optimize.search.capacity import SEMANTICS
+from optimize.search.fresh_seeds import LOOKS
 from optimize.search.hour_cache import RULES, plausible_hour, restored, stored
-from optimize.search.hour_evidence import HourEvidence, gather
+from optimize.search.hour_evidence import HourEvidence, decided, gather, quantiles_of
 from optimize.search.simulated_hour import WARMUP_S, Hour, HourSample, sample_of, without_backlog
 from optimize.search.stretch import Stretch, change_stretches, day_stretches, stretch_of
 from sim.engine.deployment import PS, StepCost
@@ -27,7 +28,7 @@ PROOFS = ("hours", "changes", "day")  # what is played: each hour alone, also th
 
 @dataclass(frozen=True)
 class Played:
-    """One hour after the one before it, all seeds taken together: of the whole hour, and of its first minutes."""
+    """One hour after the one before it: the whole hour, judged as an hour of the week is, and its first minutes, all seeds together."""
 
     before: int
     moves: tuple[HostMove, ...]
@@ -50,11 +51,13 @@ def play(
     proof: str = "changes",
     tell: Callable[[str], None] = lambda _: None,
     store: CapacityStore | None = None,
+    evidence: Sequence[HourEvidence] = (),
 ) -> list[Played]:
     """The steepest changes of the timetable (`proof` "changes"), or every hour of the week after the one before it ("day").
 
-    One seed, and all of `seeds` where that misses a promise. Empty where nothing ever changes, and where a classifier stands before the
-    fleet. Stretches that `store` has are not simulated again.
+    As many of `seeds` as it takes to settle each hour, look by look, at the risk that an hour of the week has: what is played is what
+    the week will be. `evidence` is that of the hours by themselves, of which the scatter is known. Empty where nothing ever changes, and
+    where a classifier stands before the fleet. Stretches that `store` has are not simulated again.
     """
     from joblib import Parallel, delayed
 
@@ -62,27 +65,34 @@ def play(
     wanted = day_stretches(problem.demand, length_s) if proof == "day" else change_stretches(problem, solution, length_s)
     found = [stretch_of(scenario, problem, solution, costs, slices, lengths_s) for slices, lengths_s in wanted]
     stretches = [each for each in found if each is not None]
-    keys = [stretch_key(scenario, problem, each, seeds) for each in stretches]
+    alone = {each.hour.index: each.attainment for each in evidence}
+    keys = [stretch_key(scenario, problem, each, seeds, alone) for each in stretches]
     known = [known_stretch(store, key, problem, each) for key, each in zip(keys, stretches, strict=True)]
     missing = [k for k, each in enumerate(known) if each is None]
     if missing:
         hours = sum(len(stretches[k].moves) for k in missing)
         tell(f"playing {counted(hours, 'hour')} after the hour before, event by event")
-    played = Parallel(n_jobs=jobs)(delayed(play_stretch)(scenario, problem, stretches[k], seeds) for k in missing)
+    played = Parallel(n_jobs=jobs)(delayed(play_stretch)(scenario, problem, stretches[k], seeds, alone) for k in missing)
     for k, hours_played in zip(missing, played, strict=True):
         store.put(keys[k], {"hours": [{"hour": stored(each.hour), "soon": stored(each.soon)} for each in hours_played]})
         known[k] = hours_played
     return [each for stretch_hours in known for each in stretch_hours or ()]
 
 
-def play_stretch(scenario: Scenario, problem: ProgramInput, part: Stretch, seeds: Sequence[int]) -> list[Played]:
-    """The hours of the stretch, judged on the first seed; on all of them where that misses a promise."""
-    samples = [_samples(scenario, problem, part, seed) for seed in seeds[:1]]
-    found = _judged(problem, part, samples)
-    if all(each.met for each in found):
-        return found
-    samples += [_samples(scenario, problem, part, seed) for seed in seeds[1:]]
-    return _judged(problem, part, samples)
+def play_stretch(
+    scenario: Scenario, problem: ProgramInput, part: Stretch, seeds: Sequence[int], alone: Mapping[int, Floats]
+) -> list[Played]:
+    """The hours of the stretch, judged on as many of `seeds` as settle each of them; `alone` is what they attain by themselves."""
+    samples: list[list[tuple[HourSample, HourSample]]] = []
+    for look in (*(n for n in LOOKS if n < len(seeds)), len(seeds)):
+        samples += [_samples(scenario, problem, part, seed) for seed in seeds[len(samples) : look]]
+        if all(_settled(problem, part, [each[k][0] for each in samples], k, alone) for k in range(len(part.moves))):
+            break
+    return _judged(problem, part, samples, alone)
+
+
+def _settled(problem: ProgramInput, part: Stretch, samples: Sequence[HourSample], k: int, alone: Mapping[int, Floats]) -> bool:
+    return decided(samples, quantiles_of(problem), len(problem.demand.slices), alone.get(part.slices[k + 1]))
 
 
 def _samples(scenario: Scenario, problem: ProgramInput, part: Stretch, seed: int) -> list[tuple[HourSample, HourSample]]:
@@ -98,21 +108,21 @@ def _samples(scenario: Scenario, problem: ProgramInput, part: Stretch, seed: int
     return samples
 
 
-def _judged(problem: ProgramInput, part: Stretch, samples: Sequence[list[tuple[HourSample, HourSample]]]) -> list[Played]:
-    """All seeds of a stretch, hour by hour."""
+def _judged(
+    problem: ProgramInput, part: Stretch, samples: Sequence[list[tuple[HourSample, HourSample]]], alone: Mapping[int, Floats]
+) -> list[Played]:
+    """All seeds of a stretch, hour by hour; the first minutes are shown and not judged."""
     found = []
     for k, moves in enumerate(part.moves):
-        place = _place(part, k)
-        hour, soon = (by_mean(gather(problem, place, [seed[k][side] for seed in samples], {})) for side in (0, 1))
+        place, known = _place(part, k), alone.get(part.slices[k + 1])
+        hour = gather(problem, place, [seed[k][0] for seed in samples], {}, known)
+        soon = by_mean(gather(problem, place, [seed[k][1] for seed in samples], {}))
         found.append(Played(part.slices[k], moves, hour, soon))
     return found
 
 
 def by_mean(evidence: HourEvidence) -> HourEvidence:
-    """The evidence with each promise judged by what its requests attained together.
-
-    What scatter does to a fresh seed is judged hour by hour; a change is played to see whether it makes things worse.
-    """
+    """The evidence with each promise judged by what its requests attained together: no claim about a fresh week rests on it."""
     return replace(evidence, verdicts=tuple(replace(each, met=each.attainment >= each.row.quantile) for each in evidence.verdicts))
 
 
@@ -120,10 +130,10 @@ def _place(part: Stretch, k: int) -> Hour:
     return Hour(part.slices[k + 1], part.fleet, part.pools, part.relays, part.keep)
 
 
-def stretch_key(scenario: Scenario, problem: ProgramInput, part: Stretch, seeds: Sequence[int]) -> str:
+def stretch_key(scenario: Scenario, problem: ProgramInput, part: Stretch, seeds: Sequence[int], alone: Mapping[int, Floats]) -> str:
     """Hash of all that the evidence of a stretch depends on."""
-    traffic = (scenario.traffic, scenario.request_classes)
-    return content_hash("stretch", SEMANTICS, RULES, part, traffic, problem.slos, problem.demand.slices, tuple(seeds))
+    traffic, known = (scenario.traffic, scenario.request_classes), [alone.get(t) for t in part.slices[1:]]
+    return content_hash("stretch", SEMANTICS, RULES, part, traffic, problem.slos, problem.demand.slices, tuple(seeds), known)
 
 
 def known_stretch(store: CapacityStore, key: str, problem: ProgramInput, part: Stretch) -> list[Played] | None:

@@ -248,7 +248,7 @@ def with_hosts(market: Market, restriction: Restriction, state: PoolState, hosts
         kept = restriction.keep_relay(terms)
         return None if kept is None or not (kept.eligible & ~can).any() else replace(kept, eligible=kept.eligible & ~can)
 
-    return fleet_of(market, replace(restriction, keep_relay=rest), (replace(state, given=given),), hosts)
+    return fleet_of(market, replace(restriction, keep_relay=rest), (replace(state, given=given, correction=1.0),), hosts)
 
 
 def fleet_of(market: Market, restriction: Restriction, states: tuple[PoolState, ...], hosts: int = 0) -> Fleet | None:
@@ -264,9 +264,7 @@ def adopted(market: Market, proof: Proof) -> Proof:
     From here on the market has the fleet's deployment at the load that it carried. The lower bound is that of the wiser program.
     """
     settled, evidence = proof
-    for state in settled.pools:
-        known = next(each for each in market.states if each.option.id == state.option.id)
-        known.given = state.given
+    settled = replace(settled, pools=tuple(learnt(market, state) for state in settled.pools))  # what is learnt later is learnt of these
     again = settle(market, Restriction())
     solution = again.solution
     if not again.unserved and solution.cost_usd < scaled_usd(settled.solution.cost_usd, 1 - WORTH):
@@ -278,6 +276,13 @@ def adopted(market: Market, proof: Proof) -> Proof:
     bound = settled.problem.fixed_usd if again.unserved else min(solution.model_bound_usd, cost)
     gap = 1.0 - share_of(bound, cost) if cost > 0 else 0.0
     return replace(settled, solution=replace(settled.solution, model_bound_usd=bound, gap=gap)), evidence
+
+
+def learnt(market: Market, state: PoolState) -> PoolState:
+    """The market's own state of this pool, which now knows what the fleet carried; what contradicted its measured points is over."""
+    known = next(each for each in market.states if each.option.id == state.option.id)
+    known.given, known.correction = state.given, 1.0
+    return known
 
 
 def passes(market: Market, fleet: Fleet, effort: Effort) -> bool:

@@ -13,7 +13,6 @@ from optimize.search.loop import Market, Restriction, Settled, prove, settle, sl
 from optimize.search.played_hours import Played, play
 from sim.exact import dot
 
-SEEDS = HOLD_OUT_SEEDS[:4]
 ROUNDS = 5
 LEAST, MOST_AT_ONCE = 1.01, 1.5  # factors on a pool's load
 HELD_S = (0.0, 300.0, 900.0, 3600.0)  # lead times and times to linger that are tried, in this order
@@ -28,7 +27,7 @@ def prove_timetable(
     """
     if proof == "hours" or not market.scenario.request_classes:
         return settled, evidence, []
-    played = hours_played(market, settled, proof)
+    played = hours_played(market, settled, proof, evidence)
     for _ in range(ROUNDS):
         missed = [each for each in played if not each.met]
         if not missed or not all(verdict.met for each in evidence for verdict in each.verdicts):
@@ -42,17 +41,16 @@ def prove_timetable(
             break
         settled, evidence = prove(market, again)
         settled, evidence = slim_down(market, settled, evidence)
-        played = hours_played(market, settled, proof)
+        played = hours_played(market, settled, proof, evidence)
     return settled, evidence, played
 
 
-def hours_played(market: Market, settled: Settled, proof: str) -> list[Played]:
-    """The hours of the plan that `proof` asks for, each after the one before it."""
+def hours_played(market: Market, settled: Settled, proof: str, evidence: Sequence[HourEvidence] = ()) -> list[Played]:
+    """The hours of the plan that `proof` asks for, each after the one before it; `evidence` is that of the hours by themselves."""
     costs = [state.cost for state in settled.pools]
     problem, solution = settled.problem, settled.solution
-    return play(
-        market.scenario, problem, solution, costs, seeds_of(market.scenario.seed, SEEDS), market.jobs, proof, market.tell, market.store
-    )
+    scenario, seeds = market.scenario, seeds_of(market.scenario.seed, HOLD_OUT_SEEDS)
+    return play(scenario, problem, solution, costs, seeds, market.jobs, proof, market.tell, market.store, evidence)
 
 
 def hold_longer(settled: Settled, missed: Sequence[Played]) -> bool:

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
+import pytest
 
-from optimize.plan import proven_status
+from optimize import plan
+from optimize.plan import market_for, proven_status
 from optimize.program.solve import solve
 from optimize.records import SloRow, SloVerdict
 from optimize.search.hour_evidence import HourEvidence
 from optimize.search.loop import Settled
+from optimize.search.played_hours import Played
 from optimize.search.simulated_hour import Hour
 from optimize.search.verify import hours_to_simulate, verification
 from sim.fleet.fleet import Fleet
+from sim.scenario import load_scenario
 from tests.optimize.program.problems import offer, pool, problem
 
 ROW = SloRow(0, "ttft", 0.95, 1.0)
 NONE = np.zeros((1, 1), np.int64)
+MARKET, _ = market_for(load_scenario(Path(__file__).resolve().parents[2] / "scenarios" / "two_offers.yaml"), jobs=1)
 
 
 def settled(unserved_rps: float = 0.0) -> Settled:
@@ -36,6 +42,21 @@ def evidence(attainment: float, hour: str = "weekday 00", met: bool | None = Non
 def test_plan_that_leaves_demand_out_is_never_met() -> None:
     assert proven_status(settled(), [evidence(0.99)]) == "met"
     assert proven_status(settled(unserved_rps=0.5), [evidence(0.99)]) == "missed"
+
+
+@pytest.mark.parametrize(("usd", "attained", "status"), [(90.0, 0.99, "met"), (110.0, 0.99, "over_budget"), (90.0, 0.9, "missed")])
+def test_every_plan_is_played_before_it_is_called_anything(
+    monkeypatch: pytest.MonkeyPatch, usd: float, attained: float, status: str
+) -> None:
+    """Also one from a simple fleet, or beyond the budget: what is felt after a change decides."""
+    change = Played(0, (), evidence(attained), evidence(attained))
+    monkeypatch.setattr(plan, "prove_timetable", lambda _, settled, seen, proof: (settled, seen, [change]))
+    found = settled()
+    costly = replace(found, solution=replace(found.solution, cost_usd=usd))
+    market = replace(MARKET, scenario=replace(MARKET.scenario, budget=replace(MARKET.scenario.budget, per_month=100.0)))
+    answer = plan.timed(market, costly, [evidence(0.99)], "changes")
+    assert answer.status == status and answer.played == (change,)
+    assert (answer.notes != ()) is (status == "over_budget")
 
 
 def test_one_missed_hour_is_enough() -> None:

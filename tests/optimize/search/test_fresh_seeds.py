@@ -48,6 +48,17 @@ def test_the_looks_together_keep_the_risk_of_the_hour(hours: int) -> None:
     assert broken <= risk(hours) + 4 * np.sqrt(risk(hours) / trials)
 
 
+@pytest.mark.parametrize("hours", [1, 48])
+def test_hour_after_the_hour_before_leans_on_the_scatter_of_the_hour_by_itself_at_the_same_risk(hours: int) -> None:
+    """Ten seeds of the hour by itself, then one, four and ten of it after the hour before, which attains less: the looks keep the risk."""
+    draws, trials = np.random.default_rng(4), 40_000
+    alone = draws.normal(0.97, 0.004, (10, trials))
+    seeds, fresh = draws.normal(0.96, 0.004, (10, trials)), draws.normal(0.96, 0.004, trials)
+    bound = fresh_bound(seeds, hours, alone=alone)
+    assert float(np.mean(fresh < bound)) <= risk(hours) + 4 * np.sqrt(risk(hours) / trials)
+    assert bound.mean() > fresh_bound(seeds[:4], hours).mean()
+
+
 def test_a_bound_that_each_look_may_use_up_would_break_more_often() -> None:
     """What the test guards against: the whole risk at every look."""
     draws, trials = np.random.default_rng(3), 40_000

@@ -11,7 +11,7 @@ import pytest
 from optimize.plan import market_for, optimize
 from optimize.records import LoadLevel, PoolTerms
 from optimize.search.loop import Market, Restriction
-from optimize.search.simple_fleets import simplest
+from optimize.search.simple_fleets import adopted, simplest
 from sim.scenario import load_scenario
 from sim.scenario.scenario import Scenario
 
@@ -102,3 +102,17 @@ def test_quiet_hour_with_a_burst_gets_hosts_of_its_own(tmp_path: Path) -> None:
     assert found is not None
     hosts = found[0].solution.hosts[0]
     assert len(hosts) == 2 and hosts[1] > hosts[0]
+
+
+def test_what_a_proof_contradicts_of_an_adopted_fleet_is_learnt(tmp_path: Path) -> None:
+    """The fleet's deployment is known from then on by what it carried; a correction raises that load, and stays with the market."""
+    asked = market(tmp_path)
+    asked.states[0].correction = 1.3  # of points that the fleet makes void
+    found = simplest(asked, Restriction(), 50_000.0)
+    assert found is not None
+    settled, _ = adopted(asked, found)
+    (state,) = settled.pools
+    assert state is asked.states[0] and state.correction == 1.0
+    before = state.terms().levels[0].load
+    state.correction *= 1.1
+    assert asked.states[0].terms().levels[0].load == pytest.approx(before * 1.1)

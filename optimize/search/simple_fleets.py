@@ -16,10 +16,11 @@ from optimize.market.pools import PoolState
 from optimize.money import plan_cost_usd
 from optimize.money.amounts import amount_usd, scaled_usd, share_of
 from optimize.program.solve import solve
-from optimize.records import Floats, LoadLevel, PoolTerms, RelayTerms
+from optimize.records import Floats, RelayTerms
 from optimize.search.fresh_seeds import RARE_REQUESTS
 from optimize.search.hour_evidence import HourEvidence
 from optimize.search.loop import REMOVAL_SEEDS, Market, Restriction, Settled, all_hold, hold_out, prove, settle
+from optimize.search.simple_load import carrying, least_usd, served
 from optimize.search.simulated_hour import HOUR_S, WARMUP_S
 from optimize.search.stability import grows
 from optimize.search.verify import hours_to_simulate, verify
@@ -32,7 +33,6 @@ LOOKS = 12  # fleets of one deployment, from the smallest that a seed passes, of
 QUICK_HOURS = 3
 QUICK_SEEDS = (*REMOVAL_SEEDS, *range(701, 727))  # the first alone where many requests come
 WORTH = 0.005  # of its cost that a plan must save against a simple fleet
-FILLED = 1 - 1e-9  # of the hosts in the busiest hour: a rounding error must not ask for one more
 
 
 @dataclass
@@ -191,11 +191,6 @@ def deployments(market: Market, restriction: Restriction) -> list[PoolState]:
     return sorted(able, key=lambda s: (amount_usd(s.option.offer.usd_per_hour, hosts_at_least(market, s, s.base)), s.option.id))
 
 
-def served(state: PoolState) -> np.typing.NDArray[np.bool_]:
-    """[classes] whether the deployment can serve a class at all."""
-    return np.asarray(np.isfinite(state.base))
-
-
 def hosts_at_least(market: Market, state: PoolState, load: Floats) -> int:
     """Hosts that the busiest hour needs at `load` [classes] replica-seconds per request."""
     busiest = float((np.where(served(state), load, 0.0)[:, None] * market.demand.mean_rps).sum(axis=0).max())
@@ -219,7 +214,7 @@ def smallest(market: Market, restriction: Restriction, state: PoolState, below_u
     hosts, step, enough = max(hosts_at_least(market, state, state.base), failing + 1), 1, 0
     best: Fleet | None = None
     while not enough or enough - failing > 1:
-        fleet = with_hosts(market, restriction, state, hosts)
+        fleet = with_hosts(market, restriction, state, hosts, below_usd)
         if fleet is None or fleet.usd >= below_usd:
             enough = hosts
         elif passes(market, fleet, effort):
@@ -232,17 +227,14 @@ def smallest(market: Market, restriction: Restriction, state: PoolState, below_u
     return best
 
 
-def with_hosts(market: Market, restriction: Restriction, state: PoolState, hosts: int) -> Fleet | None:
-    """All that the deployment serves on `hosts` hosts in the busiest hour, fewer in others in proportion; None where rows forbid that."""
-    can = served(state)
-    line = state.terms() if state.points and state.given is None and np.isfinite(state.terms().levels[0].load).any() else None
-    slope, intercept = (line.slope, line.intercept) if line else (1.0, 0.0)
-    worth = slope * hosts * state.option.replicas_per_host - intercept
-    busiest = float((np.where(can, state.base, 0.0)[:, None] * market.demand.mean_rps).sum(axis=0).max())
-    if worth <= 0 or busiest <= 0:
+def with_hosts(market: Market, restriction: Restriction, state: PoolState, hosts: int, below_usd: float = math.inf) -> Fleet | None:
+    """All that the deployment serves on `hosts` hosts in the busiest hour, fewer in others in proportion.
+
+    None where rows forbid that, or where the hosts alone cost more than `below_usd`."""
+    given, can = carrying(state, market.demand, hosts), served(state)
+    budget_usd = market.budget_usd if restriction.budget_usd is None else restriction.budget_usd
+    if given is None or least_usd(given, market.demand) > min(below_usd, budget_usd):
         return None
-    load = np.where(can, state.base, np.inf) * (worth * FILLED / busiest)
-    given = PoolTerms(state.option, (LoadLevel(load, np.zeros(len(market.slos))),), slope, intercept, True)
 
     def rest(terms: RelayTerms) -> RelayTerms | None:
         kept = restriction.keep_relay(terms)

@@ -1,93 +1,137 @@
 """Which share of planted mistakes the tests notice, room by room: `python -m benchmarks.mutation optimize/money [--mutants 60] [--seed 1]`.
 
-A seeded sample of single-token mutations (operators of Cosmic Ray, `pip install cosmic-ray`), each written into a copy of the tree, where
-the tests of the room run until the first failure. A line is drawn first and then one of its mutations, so that arithmetic, which has ten
-mutations a place, does not crowd out the rest. Annotations are left out: they change nothing that runs. Survivors are printed as diffs:
-each needs a test, or a reason why the program is the same.
+A seeded sample of single-token mutations (benchmarks/mutants.py) is written, one after the other, into a copy of the tree. One run of the
+room's tests under coverage says which tests run which line; of a mutant only those run, the quickest first, until one fails. A test that
+takes ten times its time and ten seconds more counts as one that noticed. A mutant on a line that no test runs survives at once.
+Survivors are printed as diffs: each needs a test, or a reason why the program is the same (`SAME`).
 """
 
 from __future__ import annotations
 
 import argparse
-import ast
-import difflib
-import random
+import contextlib
+import json
+import os
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+
+from benchmarks.covering_tests import QUICK_S, Covering
+from benchmarks.fork_server import NOT_RUN
+from benchmarks.mutants import Mutant, sample
+from tests.test_rooms import import_graph
 
 ROOT = Path(__file__).resolve().parents[1]
-TESTS = {  # the quick tests of a room first, then those of others that keep its promises
+TESTS = {  # the tests of a room, then those of others that keep its promises
     "optimize/money": (
-        *("tests/optimize/money", "tests/optimize/report/test_one_table.py", "tests/optimize/market/test_price_terms.py"),
-        *("tests/optimize/market/test_contract_terms.py", "tests/optimize/market/test_relay_bills.py", "tests/test_doctests.py"),
+        *("tests/optimize/money", "tests/optimize/report/test_one_table.py", "tests/optimize/market", "tests/optimize/finance"),
+        *("tests/optimize/audit", "tests/optimize/explain/test_cost_gap.py", "tests/test_doctests.py"),
     ),
-    "optimize/program": ("tests/optimize/program",),
-    "optimize/search": ("tests/optimize/search",),
+    "optimize/program": ("tests/optimize/program", "tests/test_doctests.py"),
+    "optimize/search": ("tests/optimize/search", "tests/optimize/test_plan_status.py", "tests/test_doctests.py"),
+    "sim/scenario/read": ("tests/scenario", "tests/hostile", "tests/test_doctests.py"),
 }
-LONGEST_S = 300.0  # of one test run; a mutant that hangs is noticed
+SAME = (  # (pattern of file, of the lines before, of the lines after, reason): the mutated program does the same
+    (r".*", r"@(functools\.)?(cache|lru_cache)\b.*", r"", "a cache gives the same values, only sooner"),
+)
 
 
-def idle_lines(source: str) -> set[int]:
-    """Lines (from 1) on which a mutation changes nothing that runs: annotations of names and fields without a value."""
-    lines: set[int] = set()
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.AnnAssign) and node.value is None:
-            lines.update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            noted = [a.annotation for a in (*node.args.args, *node.args.kwonlyargs) if a.annotation] + (
-                [node.returns] if node.returns else []
-            )
-            lines.update(line for each in noted for line in range(each.lineno, (each.end_lineno or each.lineno) + 1))
-    return lines
+def reason_same(mutant: Mutant) -> str:
+    """Why no test can notice the mutant; empty where one could."""
+    where = (str(mutant.file), mutant.removed, mutant.added)
+    return next((reason for *patterns, reason in SAME if all(re.fullmatch(p, w) for p, w in zip(patterns, where, strict=True))), "")
 
 
-def places(room: Path) -> dict[tuple[Path, int], list[tuple[Any, int]]]:
-    """(file, line) -> mutations there, as (operator, occurrence)."""
-    from cosmic_ray.ast import ast_nodes, get_ast_from_path
-    from cosmic_ray.plugins import get_operator, operator_names
+@dataclass
+class Copy:
+    """A copy of the tree with a server that runs tests in it."""
 
-    operators = [cls() for name in sorted(operator_names()) if not (cls := get_operator(name)).arguments() and "NoOp" not in name]
-    found: dict[tuple[Path, int], list[tuple[Any, int]]] = {}
-    for file in sorted(room.rglob("*.py")):
-        tree, idle = get_ast_from_path(file), idle_lines(file.read_text(encoding="utf-8"))
-        for operator in operators:
-            positions = (start for node in ast_nodes(tree) for start, _ in operator.mutation_positions(node))
-            for occurrence, (line, _) in enumerate(positions):
-                if line not in idle:
-                    found.setdefault((file, line), []).append((operator, occurrence))
-    return found
+    folder: Path
+    server: subprocess.Popen[str]
+    covering: Covering = field(default_factory=lambda: Covering({}, {}))
+
+    def ask(self, **asked: object) -> object:
+        assert self.server.stdin is not None and self.server.stdout is not None
+        self.server.stdin.write(json.dumps(asked) + "\n")
+        self.server.stdin.flush()
+        return json.loads(self.server.stdout.readline())
+
+    def measure(self, room: str, tests: tuple[str, ...]) -> None:
+        """Runs all tests once under coverage and loads what none of the mutants can change."""
+        import coverage
+
+        found, data = self.folder / "found.json", self.folder / "coverage"
+        if self.ask(task="measure", tests=list(tests), room=room, data=str(data), found=str(found)) != 0:
+            sys.exit(f"the tests of {room} fail without a mutation")
+        loaded = json.loads(found.read_text(encoding="utf-8"))
+        lines = coverage.CoverageData(str(data))
+        lines.read()
+        by_line = {
+            str(Path(file).relative_to(self.folder)): {k: frozenset(of) for k, of in lines.contexts_by_lineno(file).items()}
+            for file in lines.measured_files()
+        }
+        self.covering = Covering(loaded["seconds"], by_line)
+        self.ask(task="preload", modules=sorted(unmoved(set(loaded["modules"]), room, self.folder)))
+        if test := self._failing([test for test, seconds in self.covering.seconds.items() if seconds <= QUICK_S]):
+            sys.exit(f"{test} fails in a fork without a mutation")
+
+    def noticed_by(self, mutant: Mutant) -> str:
+        """The test that notices the mutant; empty where none does. The file is put back."""
+        tests = self.covering.tests_of(mutant.file, mutant.line)
+        if not tests:
+            return ""
+        target = self.folder / mutant.file
+        before, stat = target.read_text(encoding="utf-8"), target.stat()
+        try:
+            target.write_text(mutant.text, encoding="utf-8")
+            os.utime(target, (stat.st_atime, stat.st_mtime - 86_400))  # never the time that the compiled file of the original names
+            return self._failing(tests)
+        finally:
+            target.write_text(before, encoding="utf-8")
+            os.utime(target, (stat.st_atime, stat.st_mtime))
+
+    def _failing(self, tests: list[str]) -> str:
+        limits = {test: 10 + 10 * self.covering.seconds[test] for test in tests}
+        whole = 60 + 10 * sum(self.covering.seconds[test] for test in tests)
+        (note := self.folder / "note").unlink(missing_ok=True)
+        ran = self.ask(task="run", tests=tests, limits_s=limits, limit_s=whole, note=str(note))
+        assert isinstance(ran, dict) and ran["code"] != NOT_RUN
+        return "" if ran["code"] == 0 else str(ran["last"] or "the import")
 
 
-def sample(room: Path, mutants: int, seed: int) -> list[tuple[Path, str]]:
-    """(file, its mutated text), each from another line of the room."""
-    from cosmic_ray.mutating import mutate_code
-
-    found, drawn = places(room), random.Random(seed)
-    chosen: list[tuple[Path, str]] = []
-    for file, line in drawn.sample(sorted(found), len(found)):
-        operator, occurrence = drawn.choice(found[file, line])
-        text = mutate_code(file.read_text(encoding="utf-8"), operator, occurrence)
-        if text is not None and len(chosen) < mutants:
-            chosen.append((file, text))
-    return chosen
+def unmoved(loaded: set[str], room: str, tree: Path) -> set[str]:
+    """Of the modules loaded by the tests those that no mutant of the room can change: libraries, and ours that do not import the room."""
+    graph = import_graph(tree)
+    prefix = room.replace("/", ".")
+    moved = {name for name in graph if name == prefix or name.startswith(prefix + ".")}
+    while more := {name for name, targets in graph.items() if name not in moved and needs(name, targets) & moved}:
+        moved |= more
+    ours = {name for name in loaded if name.split(".")[0] in ("tests", "benchmarks", "servemix", "cli", "optimize", "sim", "__main__")}
+    return (loaded - ours) | {name for name in ours if name in graph and name not in moved}
 
 
-def noticed(copy: Path, tests: tuple[str, ...], file: Path, text: str) -> bool:
-    """Whether the tests fail with `text` in place of `file`, relative to the copy; the file is put back."""
-    target = copy / file
-    before = target.read_text(encoding="utf-8")
-    target.write_text(text, encoding="utf-8")
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-n", "0", "-p", "no:cacheprovider", *tests]
-    try:
-        return subprocess.run(command, cwd=copy, capture_output=True, timeout=LONGEST_S).returncode != 0
-    except subprocess.TimeoutExpired:
-        return True
-    finally:
-        target.write_text(before, encoding="utf-8")
+def needs(name: str, targets: set[str]) -> set[str]:
+    """Modules that an import of `name` loads directly: those it names and the packages on the way to them and to itself."""
+    return targets | {".".join(parts[:k]) for each in (name, *targets) for parts in [each.split(".")] for k in range(1, len(parts))}
+
+
+@contextlib.contextmanager
+def copy_of_tree() -> Iterator[Copy]:
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder).resolve() / "copy"
+        shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns(".git", ".venv*", ".mypy_cache", ".ruff_cache", "results"))
+        surroundings = {k: v for k, v in os.environ.items() if k not in ("PYTHONDONTWRITEBYTECODE", "PYTHONPATH")}
+        command = [sys.executable, "-m", "benchmarks.fork_server"]
+        with subprocess.Popen(command, cwd=copy, env=surroundings, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
+            yield Copy(copy, server)
+            assert server.stdin is not None
+            server.stdin.close()
 
 
 def main() -> None:
@@ -96,22 +140,27 @@ def main() -> None:
     parser.add_argument("--mutants", type=int, default=60)
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
-    room = Path(given.room)
-    tests = TESTS.get(given.room, (f"tests/{given.room.removeprefix('sim/')}",))
-    killed, mutants = 0, sample(room, given.mutants, given.seed)
-    with tempfile.TemporaryDirectory() as folder:
-        copy = Path(folder) / "copy"
-        shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns(".git", ".venv*", ".mypy_cache", ".ruff_cache", "results"))
-        if subprocess.run([sys.executable, "-m", "pytest", "-q", "-n", "0", *tests], cwd=copy, capture_output=True).returncode:
-            sys.exit(f"the tests of {room} fail without a mutation")
-        for k, (file, text) in enumerate(mutants, start=1):
-            if noticed(copy, tests, file, text):
-                killed += 1
-            else:
-                before, after = file.read_text(encoding="utf-8").split("\n"), text.split("\n")
-                print("\n".join(difflib.unified_diff(before, after, str(file), n=0, lineterm="")), flush=True)
-            print(f"{k} of {len(mutants)}: {killed} noticed", file=sys.stderr, flush=True)
-    print(f"{room}: {killed} of {len(mutants)} mutants noticed ({killed / len(mutants):.0%}), seed {given.seed}")
+    room = given.room.rstrip("/")
+    began = time.monotonic()
+    outcomes = {"noticed": 0, "same": 0, "survived": 0}
+    with copy_of_tree() as copy, contextlib.chdir(copy.folder):  # what is edited meanwhile does not matter
+        mutants = sample(Path(room), given.mutants, given.seed)
+        copy.measure(room, TESTS.get(room, (f"tests/{room.removeprefix('sim/')}",)))
+        print(f"{len(copy.covering.seconds)} tests measured in {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
+        for k, mutant in enumerate(mutants, start=1):
+            reason, test = reason_same(mutant), ""
+            if not reason:
+                test = copy.noticed_by(mutant)
+            outcome = "same" if reason else "noticed" if test else "survived"
+            outcomes[outcome] += 1
+            if outcome != "noticed":
+                print(f"{mutant.diff}\n# {reason or 'survived'}\n", flush=True)
+            print(f"{k} of {len(mutants)}: {mutant.file}:{mutant.line} {outcome} {test}", file=sys.stderr, flush=True)
+    counted = len(mutants) - outcomes["same"]
+    print(
+        f"{room}, seed {given.seed}: {outcomes['noticed']} of {counted} mutants noticed ({outcomes['noticed'] / counted:.1%}), "
+        f"{outcomes['same']} more change nothing; {time.monotonic() - began:.0f} s"
+    )
 
 
 if __name__ == "__main__":

@@ -99,22 +99,34 @@ def _set_segment(front: Any, q: Any, table: Any, r: int, kind: int, k: int, leng
 
 
 @compiled
+def _rest(front: Any, q: Any, r: int) -> None:
+    """Nothing to do until something arrives."""
+    q.kind, q.planned = IDLE, 0
+    front[WAKE, r] = NEVER
+
+
+@compiled
+def _plan_decodes_alone(front: Any, q: Any, table: Any, r: int) -> None:
+    """One decode step without a prompt; without a decode either there is no progress."""
+    if q.decodes == 0:
+        table[ERROR] = NO_PROGRESS
+    q.tokens = q.decodes
+    _set_segment(front, q, table, r, STEP, 1, run_ps(table, q.decodes, q.context, 1))
+
+
+@compiled
 def plan(front: Any, q: Any, w: Any, table: Any, rows: Any, links: Any, r: int) -> None:
     """Build the next step, or run of equal decode steps, at `q.clock`."""
     q.fresh = -1
     if q.running == 0 and q.waiting == 0:
-        q.kind, q.planned = IDLE, 0
-        front[WAKE, r] = NEVER
+        _rest(front, q, r)
         return
     need = w[-q.count & 15]
     if need > q.free:
         take_scarce_blocks(q, w, table, rows, links, r)
         admitting, free = False, q.free
         if not is_partial_left(q, links):
-            if q.decodes == 0:
-                table[ERROR] = NO_PROGRESS
-            q.tokens = q.decodes
-            _set_segment(front, q, table, r, STEP, 1, run_ps(table, q.decodes, q.context, 1))
+            _plan_decodes_alone(front, q, table, r)
             return
     else:
         admitting, free = True, q.free - need
@@ -162,8 +174,7 @@ def plan(front: Any, q: Any, w: Any, table: Any, rows: Any, links: Any, r: int) 
     if q.fresh < 0:
         if decodes == 0:
             table[ERROR] = NO_PROGRESS
-            q.kind, q.planned = IDLE, 0
-            front[WAKE, r] = NEVER
+            _rest(front, q, r)
             return
         unseen = q.waiting > 0 and rows[q.wait_head].end_step > q.count
         _plan_run(front, q, w, table, r, 1 if unseen else (w[16] >> ROW_BITS) - q.count)

@@ -20,14 +20,20 @@ def capacity_rows(model: Model) -> None:
     for (p, j, c, t), variable in model.flow.items():
         load = float(by_index[p].terms.levels[j].load[c] * demand[c, t])
         rows.setdefault((p, t), []).append((variable, load))
-    for (p, t), terms in rows.items():
+    hosts_carry(model, "capacity", rows)
+
+
+def hosts_carry(model: Model, family: str, loads: dict[tuple[int, int], list[Pair]], **index: int) -> None:
+    """Per (pool, hour) of `loads`: its load is at most per_host hosts_pt - overhead on_pt."""
+    by_index = {route.index: route for route in model.routes}
+    for (p, t), terms in loads.items():
         route = by_index[p]
         hosts, on = model.hosts_of(route, t), model.on_of(route, t)
         assert hosts is not None
         terms.append((hosts, -route.per_host))
         if on is not None:
             terms.append((on, route.overhead))
-        model.add("capacity", terms, pulp.LpConstraintLE, 0.0, pool=p, hour=t)
+        model.add(family, terms, pulp.LpConstraintLE, 0.0, **index, pool=p, hour=t)
 
 
 def running_rows(model: Model) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pulp
 
+from optimize.program.rows.hosts import hosts_carry
 from optimize.program.rows.model import Model, Pair
 
 PEAK_S = 60.0
@@ -47,14 +48,7 @@ def _pools_take_over(model: Model, g: int, moved: dict[tuple[int, int], list[Pai
             taken = model.column("r", 0, 1, False, out=g, pool=p, class_=c, hour=t)
             moved[c, t].append((taken, 1.0))
             rows[p, t].append((taken, float(levels[j].load[c] * demand[c, t])))
-    for (p, t), terms in rows.items():
-        route = by_index[p]
-        hosts, on = model.hosts_of(route, t), model.on_of(route, t)
-        assert hosts is not None
-        terms.append((hosts, -route.per_host))
-        if on is not None:
-            terms.append((on, route.overhead))
-        model.add("outage_pool", terms, pulp.LpConstraintLE, 0.0, out=g, pool=p, hour=t)
+    hosts_carry(model, "outage_pool", rows, out=g)
 
 
 def _relays_take_over(model: Model, g: int, out: frozenset[int], moved: dict[tuple[int, int], list[Pair]]) -> None:

@@ -61,10 +61,10 @@ def _head(console: Console, plan: Plan) -> None:
 def _cost(console: Console, plan: Plan, bill: Bill) -> None:
     section(console, "Monthly cost")
     listing = table("", f"{bill.currency} a month", "share", "", "", right=(1, 2))
-    for name, _, amount, share, detail in tables.cost_table(plan, bill).rows:
-        part = float(share or 0)
+    for row in tables.cost_table(plan, bill).named():
+        part = float(row["share"] or 0)
         bar = "▪" * round(BAR * max(0.0, part))
-        listing.add_row(_label(plan, name), f"{amount:,.2f}", percent(part), bar, Text(str(detail), style="dim"))
+        listing.add_row(_label(plan, row["name"]), f"{row['per_month']:,.2f}", percent(part), bar, Text(str(row["detail"]), style="dim"))
     listing.add_row(Text("total", style="bold"), Text(f"{bill.total / 100:,.2f}", style="bold"), "")
     show(console, listing)
     words = bounds(plan, bill)
@@ -223,13 +223,14 @@ def _alternatives(console: Console, plan: Plan, bill: Bill) -> None:
     whole = {row.name: row for row in all_in(plan)}
     heads = ["all-in"] if any(row.parts for row in whole.values()) else []
     listing = table("", f"{bill.currency} a month", "against plan", *heads, "status", "", right=(1, 2, 3)[: 2 + len(heads)])
-    for name, status, amount, difference, _, simulated, note in tables.alternatives_table(plan, bill).rows:
+    for other in tables.alternatives_table(plan, bill).named():
+        name, amount, difference = str(other["name"]), other["per_month"], other["difference"]
         cost = "-" if amount is None else f"{amount:,.2f}"
-        sums = "-" if amount is None else open_or_sum(whole[str(name)], lambda usd: f"{cents_of(plan, usd) / 100:,.2f}")
+        sums = "-" if amount is None else open_or_sum(whole[name], lambda usd: f"{cents_of(plan, usd) / 100:,.2f}")
         more = "" if difference is None or not bill.total else f"{100 * float(difference) / (bill.total / 100):+.0f} %"
-        how = "" if simulated or amount is None else "not simulated"
-        words = "; ".join(word for word in (how, str(note)) if word)
-        listing.add_row(str(name), cost, more, *[sums for _ in heads], str(status).replace("_", " "), Text(words, style="dim"))
+        how = "" if other["simulated"] or amount is None else "not simulated"
+        words = "; ".join(word for word in (how, str(other["note"])) if word)
+        listing.add_row(name, cost, more, *[sums for _ in heads], str(other["status"]).replace("_", " "), Text(words, style="dim"))
     show(console, listing)
 
 

@@ -109,7 +109,7 @@ def stress_json(stress: Stress) -> dict[str, Any]:
             }
             for row in stress.rows
         ],
-        "hardening": [dict(zip([c.name for c in HARDENING], cells, strict=True)) for cells in hardening_table(stress).rows],
+        "hardening": hardening_table(stress).named(),
         "notes": list(stress.notes),
     }
 
@@ -175,10 +175,10 @@ def happened(case: Mapping[str, Any]) -> str:
 
 def _hardening(stress: Stress) -> Any:
     listing = table("reserve", f"{stress.scenario.budget.currency} a month", "more", right=(1, 2))
-    for name, per_month, more in hardening_table(stress).rows:
+    for row in hardening_table(stress).named():
         cells = (
             "-" if value is None else f"{float(value):+,.0f}" if sign else f"{float(value):,.0f}"
-            for value, sign in ((per_month, 0), (more, 1))
+            for value, sign in ((row["per_month"], 0), (row["more_per_month"], 1))
         )
-        listing.add_row(str(name), *cells)
+        listing.add_row(str(row["reserve"]), *cells)
     return listing

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from optimize.report.terminal.render_plan import render
 from optimize.tables import columns, tables
 from optimize.tables.columns import Column, table_of
 from optimize.tables.plan_json import plan_json
@@ -16,9 +17,9 @@ def test_a_column_that_is_not_given_or_not_declared_is_named() -> None:
         table_of("t", "T", declared, [{"a": 1, "c": 2}])
 
 
-def test_a_column_in_front_of_the_others_changes_nothing_that_is_read_from_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_column_in_front_of_the_others_changes_nothing_that_is_read_from_the_tables(monkeypatch: pytest.MonkeyPatch) -> None:
     plan = make_plan()
-    before, real = plan_json(plan), tables.table_of
+    before, screen, real = plan_json(plan), render(plan), tables.table_of
 
     def with_one_more(name: str, title: str, declared: tuple[Column, ...], rows: object) -> columns.Table:
         more = [{"added": "?", **row} for row in rows]  # type: ignore[attr-defined]
@@ -27,3 +28,4 @@ def test_a_column_in_front_of_the_others_changes_nothing_that_is_read_from_the_t
     monkeypatch.setattr(tables, "table_of", with_one_more)
     after = plan_json(plan)
     assert after["relays"] == before["relays"] and after["classes"] == before["classes"]
+    assert render(plan) == screen

@@ -65,6 +65,25 @@ def test_migration_is_spread_over_the_horizon_and_pools_are_counted() -> None:
     pools = sum(bool(row.any()) for row in plan.solution.billed)
     assert dict(all_in(plan)[0].parts) == {"operations of pools": 500.0 * pools, "migration": 1000.0}
     assert all_in(plan)[1].parts == ()
+    odd = plan_with(60_000.0, migration_usd=1_000.0, horizon_months=16)
+    assert dict(all_in(odd)[0].parts) == {"migration": 62.5}
+
+
+def test_an_alternative_of_relays_runs_hosts_only_where_a_class_with_traffic_may_not_leave() -> None:
+    plan = plan_with(60_000.0, values={"staff_usd_per_month": 1.0})
+    rows = replace(plan, alternatives=(Alternative("one relay: lab.thinker", "met", 7.0), *plan.alternatives))
+    assert [row.hosts for row in all_in(rows)] == [True, False, False, True]
+    kept = [replace(terms, eligible=np.arange(4) != 1) for terms in plan.program.relays]
+    bound = replace(rows, program=replace(plan.program, relays=tuple(kept)))
+    assert [row.hosts for row in all_in(bound)] == [True, True, True, True]
+    quiet = replace(plan.demand, mean_rps=plan.demand.mean_rps * (np.arange(4) != 1)[:, None])
+    assert [row.hosts for row in all_in(replace(bound, demand=quiet))] == [True, False, False, True]
+
+
+def test_an_alternative_without_a_price_has_no_row() -> None:
+    plan = plan_with(60_000.0)
+    others = (Alternative("no plan", "infeasible", None), *plan.alternatives)
+    assert [row.name for row in all_in(replace(plan, alternatives=others))] == [row.name for row in all_in(plan)]
 
 
 def test_items_around_the_model_stand_by_their_names_in_every_row() -> None:

@@ -284,3 +284,47 @@ def test_a_list_price_of_another_vendor_says_whose_it_is_and_a_quote_is_not_call
     assert cells[:7] == ("mine", "input", "2 (openai)", "1", "-", "-", "quote")
     heads, right, rows = told([cells])
     assert heads[:5] == ["bought", "item", "list", "quoted", "grade"] and right == [2, 3] and rows[0][:4] == list(cells[:4])
+
+
+def test_warnings_of_what_is_bought_come_first_and_each_is_told_once() -> None:
+    first, second = replace(CLAIM, id="a.gpt-4.1"), replace(CLAIM, id="b.gpt-4.1")
+    names = [warning.partition(":")[0] for warning in book(first, second, second, used=(second.id,)).warnings]
+    assert names == sorted(names, key=lambda name: name != "b.gpt-4.1") and names[0] == "b.gpt-4.1" and "a.gpt-4.1" in names
+    assert len(set(book(second, second).warnings)) == len(book(second, second).warnings) == len(book(second).warnings)
+
+
+def test_a_contract_of_an_offer_is_the_evidence_of_its_price_also_where_the_catalogue_has_the_row() -> None:
+    agreed = replace(HOST, grade="contract", contract=Contract("quote.pdf", "c" * 64, "2026-11-01", "2027-11-01"))
+    (price,) = book(offers=(agreed,)).prices
+    assert price.evidence == Evidence("quote.pdf", "c" * 64, "2026-11-01", "2027-11-01") and price.agreed
+
+
+@pytest.mark.parametrize(("credit", "explained"), [(1.0, "85.0%"), (2.0, "92.5%"), (0.5, "69.9%")])
+def test_what_the_credit_rate_explains_follows_the_rate(credit: float, explained: str) -> None:
+    """One yuan is 0.1503 USD and buys `credit` dollars of credit: a dollar of credit costs 0.1503 / credit."""
+    deep = replace(CLAIM, grade="quote", usd_per_mtok_input=0.3, usd_per_mtok_output=1.2, billing_currency="CNY", credit_per_unit=credit)
+    assert any(f"{explained} of that is the seller's credit rate" in w for w in book(deep).warnings)
+
+
+@pytest.mark.parametrize(("grade", "below"), [("claimed", 0.5), ("quote", 0.3)])
+def test_a_discount_is_doubted_beyond_half_for_a_claim_and_beyond_seventy_percent_for_a_quote(grade: str, below: float) -> None:
+    row = replace(CLAIM, grade=grade)
+    close, far = (replace(row, usd_per_mtok_input=2 * part, usd_per_mtok_output=8 * part) for part in (below + 0.01, below - 0.01))
+    assert not any("below the maker's" in w for w in book(close).warnings)
+    assert len([w for w in book(far).warnings if "below the maker's" in w]) == 2
+
+
+def test_a_claim_dearer_than_its_source_says_how_many_times_and_a_quote_may_be_dearer() -> None:
+    dear = replace(CLAIM, usd_per_mtok_input=5.0, usd_per_mtok_output=16.0)
+    said = [w for w in book(dear).warnings if "times" in w]
+    assert ["2.5 times the maker's $2" in said[0], "2 times the maker's $8" in said[1]] == [True, True]
+    assert not any("times" in w for w in book(replace(dear, grade="quote")).warnings)
+
+
+def test_an_hour_outside_the_band_of_its_sources_is_said_and_one_at_its_edge_is_not() -> None:
+    banded = replace(HOST, price_low_usd_per_hour=1.5, price_high_usd_per_hour=1.86)
+    assert not any("outside" in w for w in book(offers=(banded,)).warnings)
+    for usd in (1.49, 1.88):
+        outside = replace(banded, usd_per_hour=usd, grade="quote")
+        assert any(f"${usd:g} an hour is outside the $1.5 to $1.86" in w for w in book(offers=(outside,)).warnings)
+    assert any("is a claim that no seller stands behind" in w for w in book(offers=(replace(HOST, grade="claimed"),)).warnings)

@@ -40,6 +40,7 @@ from optimize.result import Plan
 from optimize.search.cache import CapacityStore, default_folder
 from optimize.search.fresh_seeds import HOLD_OUT_SEEDS, seeds_of
 from optimize.search.hour_evidence import HourEvidence
+from optimize.search.log_hours import fit_hours, refit
 from optimize.search.loop import Market, Restriction, Settled, Tell, prove, settle, slim_down
 from optimize.search.played_hours import Played, with_played
 from optimize.search.routing import routing_notes, saves, settle_routed, with_escalations
@@ -87,9 +88,9 @@ def optimize(
         answer = without_plan(market, settled, proof)
     else:
         tell(Stage("the plan of the measured program is found; now its proof", SEARCHED))
-        settled, evidence = prove(market, settled)
+        settled, evidence = prove(market, fit_hours(market, settled))
         tell(Stage("the proof is done; now whether fewer hosts do", PROVED))
-        settled, evidence = slim_down(market, settled, evidence)
+        settled, evidence = refit(market, *slim_down(market, settled, evidence))
         answer = timed(market, *no_dearer_than_simple(market, settled, evidence), proof)
         if answer.status == "missed":
             answer = beyond_budget(market, answer, proof)

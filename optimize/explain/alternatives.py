@@ -150,16 +150,35 @@ def caveats(settled: Settled) -> str:
     return "; ".join(words)
 
 
-def alternative(restriction: Restriction, market: Market) -> Alternative:
-    """One restricted plan: measured like the main one, not re-simulated; its budget is ignored, its cost is what it would take."""
+def alternative(restriction: Restriction, plan: Settled | None, market: Market) -> Alternative:
+    """One restricted plan: measured like the main one, not re-simulated; its budget is ignored, its cost is what it would take.
+
+    A `plan` that holds and stays inside the restriction is it: what seems cheaper there did not hold, or the search would have found it.
+    """
     market.tell(f"alternative: {restriction.name}")
+    if plan is not None and obeys(plan, restriction):
+        return _priced(restriction.name, plan, market)
     settled = settle(market, restriction, ROUNDS)
-    cost = settled.solution.cost_usd
     if settled.unserved:
         simple = simplest(market, restriction, NO_BUDGET, LIGHT)
         if simple is None:
-            return Alternative(
-                restriction.name, "infeasible", None, "; ".join([*reasons(market, restriction, settled), unserved_note(market, settled)])
-            )
-        settled, cost = simple[0], simple[0].solution.cost_usd
-    return Alternative(restriction.name, "over_budget" if cost > market.budget_usd else "within_budget", cost, caveats(settled))
+            note = "; ".join([*reasons(market, restriction, settled), unserved_note(market, settled)])
+            return Alternative(restriction.name, "infeasible", None, note)
+        settled = simple[0]
+    return _priced(restriction.name, settled, market)
+
+
+def _priced(name: str, settled: Settled, market: Market) -> Alternative:
+    cost = settled.solution.cost_usd
+    return Alternative(name, "over_budget" if cost > market.budget_usd else "within_budget", cost, caveats(settled))
+
+
+def obeys(plan: Settled, restriction: Restriction) -> bool:
+    """Whether the plan uses nothing but what the restriction keeps, under the same limits."""
+    pools = all(restriction.keep_pool(state) for state, hosts in zip(plan.pools, plan.solution.hosts, strict=True) if hosts.any())
+    for terms, flow in zip(plan.problem.relays, plan.solution.relay_flow, strict=True):
+        kept = restriction.keep_relay(terms)
+        used = flow.any(axis=1)
+        if used.any() and (kept is None or kept.hard_limits != terms.hard_limits or (used & ~kept.eligible).any()):
+            return False
+    return pools

@@ -62,7 +62,7 @@ def surroundings(market: Market, settled: Settled, status: str, lines: tuple[Cos
             "uncertainty": [partial(uncertainty, settled, status == "met")],
             "parts": [partial(gap_of, settled)] if planned else [],
             "why": [partial(why, settled, status, lines, full)],
-            "alternatives": [partial(alternative, each) for each in restrictions(market)],
+            "alternatives": [partial(alternative, each, settled if status == "met" else None) for each in restrictions(market)],
             "routed": [routing_alternative],
             "prices": [partial(gpu_price_flip, gpu) for gpu in flip_gpus(settled, market)] if planned else [],
             "band": [partial(cost_at, end) for end in ends or ()],

@@ -9,6 +9,7 @@ import numpy as np
 from optimize.market.pools import PoolState
 from optimize.search.fresh_seeds import HOLD_OUT_SEEDS, seeds_of
 from optimize.search.hour_evidence import HourEvidence
+from optimize.search.log_hours import refit
 from optimize.search.loop import Market, Restriction, Settled, prove, settle, slim_down
 from optimize.search.played_hours import Played, play
 from sim.exact import dot
@@ -40,7 +41,7 @@ def prove_timetable(
         if again.unserved:
             break
         settled, evidence = prove(market, again)
-        settled, evidence = slim_down(market, settled, evidence)
+        settled, evidence = refit(market, *slim_down(market, settled, evidence))
         played = hours_played(market, settled, proof, evidence)
     return settled, evidence, played
 

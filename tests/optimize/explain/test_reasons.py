@@ -125,3 +125,13 @@ def test_budget_below_what_any_plan_costs_is_the_reason_and_no_promise_is(tmp_pa
 def test_kinds_without_any_candidate_are_no_alternatives(tmp_path: Path) -> None:
     names = {each.name for each in plan(tmp_path).alternatives}
     assert "relays wherever allowed" in names and "own GPUs wherever possible" not in names
+
+
+def test_alternative_that_the_plan_obeys_is_the_plan(tmp_path: Path) -> None:
+    """What seems cheaper under the same restriction did not hold: no alternative of the same candidates undercuts the plan."""
+    found = plan(tmp_path, limit=2.0, text=OWN.replace("rate_rps: 1", "rate_rps: 6"), relay="")
+    own = {each.name: each.per_month_usd for each in found.alternatives}
+    assert found.status == "met" and own == {
+        "own GPUs wherever possible": found.solution.cost_usd,
+        "own l40s only": found.solution.cost_usd,
+    }

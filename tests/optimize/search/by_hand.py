@@ -9,6 +9,7 @@ from typing import Any, cast
 import numpy as np
 
 from optimize.market.pools import PoolState
+from optimize.money import plan_cost_usd
 from optimize.program.solve import solve
 from optimize.records import PoolTerms, ProgramInput, SloRow, SloVerdict
 from optimize.search.cache import CapacityStore
@@ -32,6 +33,7 @@ def settled_of(problem: ProgramInput, hosts: Sequence[Sequence[int]] | None = No
     if hosts is not None:
         run = np.array(hosts, dtype=np.int64)
         solution = replace(solution, hosts=run, billed=run.copy())
+        solution = replace(solution, cost_usd=plan_cost_usd(problem, solution))
     return Settled(problem, solution, tuple(state_of(terms, problem.slos) for terms in problem.pools))
 
 

@@ -59,4 +59,4 @@ def evidence_of(settled: Settled, hour: int, shares: Sequence[float], sent: Sequ
     row = settled.problem.slos[0]
     verdict = SloVerdict(row, f"h{hour}", 1.0, (1.0, 1.0), attained, (attained, attained), int(seen.sum()), attained >= row.quantile)
     place = Hour(hour, Fleet((), np.zeros((1, 0))), tuple(pools), tuple(relays), 1.0)
-    return HourEvidence(place, np.array([[attained]]), met, seen, (verdict,), int(seen.sum()), 1)
+    return HourEvidence(place, np.array([[attained]]), met, seen, (verdict,), int(seen.sum()), 1, name=f"h{hour}")

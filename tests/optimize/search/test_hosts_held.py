@@ -110,6 +110,7 @@ def loop_of(
 
     class Asked:
         request_classes = ("chat",)
+        traffic = None
 
     _, _, last = prove_timetable(market_of(settled, Asked, told.append), settled, [evidence_of(settled, 0, (met, met))], proof)
     assert not last or last == [played[-1]]

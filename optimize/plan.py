@@ -33,11 +33,13 @@ from optimize.market.relay_terms import relay_drops, relay_terms
 from optimize.money import cost_lines
 from optimize.money.amounts import scaled_usd, share_of
 from optimize.money.owned_price import owned_notes, with_owned_prices
+from optimize.money.token_budget import with_token_budget
 from optimize.money.units import to_usd
 from optimize.program.solve import solve
 from optimize.records import Dropped, PoolOption
 from optimize.result import Plan
 from optimize.search.cache import CapacityStore, default_folder
+from optimize.search.demand_rounds import ROUNDS, demand_notes, job_of, next_demand
 from optimize.search.fresh_seeds import HOLD_OUT_SEEDS, seeds_of
 from optimize.search.hour_evidence import HourEvidence
 from optimize.search.log_hours import fit_hours, refit
@@ -79,6 +81,35 @@ def optimize(
     """
     if scenario.measured_capacity is not None:
         return unverified_plan(scenario, jobs, tell, solver)
+    found = find(scenario, jobs, tell, cache, solver, proof)
+    for _ in range(ROUNDS):
+        wanted = None if found.answer.status != "met" and job_of(scenario) is not None else next_demand(found.market, found.answer.settled)
+        if wanted is None:
+            break
+        tell(Stage("the demand depends on the plan: planning again for what this one serves"))
+        again = find(replace(scenario, traffic=wanted), jobs, tell, cache, solver, proof)
+        if job_of(scenario) is not None and not (again.answer.status == "met" and again.cost_usd < found.cost_usd):
+            break
+        found = again
+    return assemble(found.market, found.answer, found.dropped, only_plan, full)
+
+
+@dataclass(frozen=True)
+class Found:
+    """A plan with its proof, before anything that surrounds it, and what was left out."""
+
+    market: Market
+    answer: Answer
+    dropped: tuple[Dropped, ...]
+
+    @property
+    def cost_usd(self) -> float:
+        """A month's cost."""
+        return self.answer.settled.solution.cost_usd
+
+
+def find(scenario: Scenario, jobs: int, tell: Tell, cache: Path | None, solver: str, proof: str) -> Found:
+    """The cheapest plan for the demand that `scenario` states, with its proof."""
     market, dropped = market_for(scenario, jobs, tell, cache, solver)
     check_playable(market.demand, needed=lambda: fluid_bound(market) <= market.budget_usd)  # else no plan comes to its proof
     warm_up(tell)
@@ -94,7 +125,7 @@ def optimize(
         answer = timed(market, *no_dearer_than_simple(market, settled, evidence), proof)
         if answer.status == "missed":
             answer = beyond_budget(market, answer, proof)
-    return assemble(market, answer, dropped, only_plan, full)
+    return Found(market, answer, dropped)
 
 
 @dataclass(frozen=True)
@@ -121,7 +152,7 @@ def market_for(
     scenario: Scenario, jobs: int = 2, tell: Tell = lambda _: None, cache: Path | None = None, solver: str = "highs"
 ) -> tuple[Market, tuple[Dropped, ...]]:
     """What may be bought, nothing measured yet, and what was left out and why."""
-    scenario = with_owned_prices(scenario)
+    scenario = with_token_budget(with_owned_prices(scenario))
     demand, slos = demand_of(scenario), slo_rows(scenario)
     options, dropped = candidates(scenario, demand)
     costs = costs_of(scenario, options)
@@ -252,6 +283,7 @@ def assemble(market: Market, answer: Answer, dropped: tuple[Dropped, ...], only_
         demand_band=around.demand_band if around else (),
         rounds=market.rounds,
         assumptions=(
+            *demand_notes(market, settled),
             *ASSUMPTIONS,
             *routing_notes(scenario),
             *owned_notes(scenario),
@@ -270,7 +302,7 @@ def assemble(market: Market, answer: Answer, dropped: tuple[Dropped, ...], only_
 
 def unverified_plan(scenario: Scenario, jobs: int, tell: Tell, solver: str = "highs") -> Plan:
     """A plan on the user's own measured capacities; there is no engine to simulate."""
-    scenario = with_owned_prices(scenario)
+    scenario = with_token_budget(with_owned_prices(scenario))
     demand, slos = demand_of(scenario), slo_rows(scenario)
     _, relays, too_long = fitting(scenario, (), relay_terms(scenario, demand, slos), slos)
     dropped = (*offer_drops(scenario), *relay_drops(scenario, range(len(scenario.request_classes))), *too_long)

@@ -53,7 +53,7 @@ def unit_costs(plan: Plan, total_usd: float) -> tuple[UnitCost, ...]:
         how = f"month / {requests / taken:,.0f} documents of {taken:g} requests"
         rows.append(_money("per document", "document", how, total_usd, requests / taken))
     traffic = plan.scenario.traffic
-    if isinstance(traffic, SyntheticTraffic):
+    if isinstance(traffic, SyntheticTraffic) and traffic.counted_in == "users":
         talks, users = requests / traffic.turns_per_conversation, traffic.daily_active_users
         how = f"month / {talks:,.0f} conversations"
         rows.insert(1, _money("per 1,000 conversations", "1,000 conversations", how, total_usd, talks / 1000))

@@ -56,8 +56,8 @@ def traffic_content(scenario: Scenario) -> dict[str, object]:
     traffic = asdict(scenario.traffic)
     if "log" in traffic:
         traffic["log"] = sha256_of(scenario.traffic.log, "a log")  # type: ignore[union-attr]
-    traffic.pop("daily_active_users", None)
-    traffic.pop("rate_rps", None)
+    for name in ("daily_active_users", "rate_rps", "loop", "job", "busy_h", "counted_in"):
+        traffic.pop(name, None)
     return traffic
 
 

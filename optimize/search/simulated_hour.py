@@ -15,6 +15,7 @@ from optimize.market.operating_point import pool_of
 from optimize.market.token_factors import fleet_factors
 from optimize.records import Floats, ProgramInput, ProgramSolution
 from optimize.search.fresh_seeds import BLOCKS
+from optimize.search.users import loop_of, play_users
 from sim.engine.deployment import PS, StepCost
 from sim.engine.pool import Pool
 from sim.fleet.cascade import first_targets
@@ -151,11 +152,17 @@ def simulate_hour(scenario: Scenario, problem: ProgramInput, hour: Hour, seed: i
     `by_event`: every arrival and every call of a relay is an event of the SimPy clock, and the kernel advances replicas between them.
     Else arrivals of pools and of relays that nothing delays are worked off at once, with the same result to the last byte.
     """
-    requests, result = play_hour(scenario, hour.fleet, hour.index, hour.warmup_keep, seed, by_event)
+    if loop_of(scenario) is not None:
+        requests, result, window_ps = play_users(scenario, hour.fleet, hour.index, seed)
+        by_event = True  # every request waits for the one before
+    else:
+        requests, result = play_hour(scenario, hour.fleet, hour.index, hour.warmup_keep, seed, by_event)
+        window_ps = IN_HOUR_PS
     log = result.log
     sent_to = log.target if hour.fleet.cascade is None else first_targets(hour.fleet, requests, seed)  # who is to blame
-    sample = sample_of(problem, len(hour.fleet.targets), log, sent_to, IN_HOUR_PS)
-    return replace(sample, requests=len(requests), events=result.events, by_event=len(requests) if by_event else 0)
+    sample = sample_of(problem, len(hour.fleet.targets), log, sent_to, window_ps)
+    came = int(np.count_nonzero(log.arrival_ps >= 0))
+    return replace(sample, requests=came, events=result.events, by_event=came if by_event else 0)
 
 
 def sample_of(

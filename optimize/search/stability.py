@@ -15,6 +15,7 @@ import numpy.typing as npt
 from optimize.records import Floats, ProgramInput, ProgramSolution
 from optimize.search.fresh_seeds import seeds_of
 from optimize.search.simulated_hour import HOUR_S, IN_HOUR_PS, Hour, fleet_of, play_hour
+from optimize.search.users import loop_of
 from sim.engine.deployment import PS, StepCost
 from sim.scenario.scenario import LogTraffic, Scenario
 
@@ -53,8 +54,8 @@ def grows(scenario: Scenario, problem: ProgramInput, solution: ProgramSolution, 
     drift, most_s = stable_drift(scenario), stable_drift(scenario) * HOUR_S
     bounded = {row.class_index for row in problem.slos if row.metric != "tpot" and row.limit_s <= most_s}
     loose = [c for c in range(len(problem.class_names)) if c not in bounded and problem.demand.mean_rps[c].any()]
-    if not loose or not solution.hosts.any():
-        return False
+    if not loose or not solution.hosts.any() or loop_of(scenario) is not None:
+        return False  # users who wait for their answers send no more than is served
     hour = fleet_of(scenario, problem, solution, costs, int(np.argmax(problem.demand.mean_rps.sum(axis=0))))
     found = [[pool_drift(scenario, hour, c, seed) for c in loose] for seed in seeds_of(scenario.seed, SEEDS)]
     return any(math.fsum(each) / len(each) > drift for each in zip(*found, strict=True))

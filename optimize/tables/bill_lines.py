@@ -10,7 +10,7 @@ from optimize.money import calls_usd, hosts_usd, to_currency
 from optimize.money.contracts import paid_request_usd
 from optimize.result import Plan
 
-SYMBOLS = {"USD": "$", "EUR": "€", "GBP": "£", "CNY": "CN¥", "JPY": "JP¥"}
+SYMBOLS = {"USD": "$", "EUR": "€", "GBP": "£", "CNY": "CN¥", "JPY": "JP¥", "INR": "₹", "CHF": "CHF "}
 
 
 def split(amounts: Sequence[float], total: int | None = None) -> list[int]:

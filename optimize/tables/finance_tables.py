@@ -163,7 +163,7 @@ def break_even_token_rows(money: Money) -> Rows:
 def daily_users(plan: Plan) -> float | None:
     """Users on a weekday, where traffic is stated in users."""
     traffic = plan.scenario.traffic
-    return traffic.daily_active_users if isinstance(traffic, SyntheticTraffic) else None
+    return traffic.daily_active_users if isinstance(traffic, SyntheticTraffic) and traffic.counted_in == "users" else None
 
 
 def sensitivity_rows(money: Money) -> Rows:

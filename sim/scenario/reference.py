@@ -13,7 +13,7 @@ from pydantic_core import PydanticUndefined
 from sim.scenario import shapes
 from sim.scenario.context_budget import ContextSpec
 from sim.scenario.json_schema import FILE, schema_text
-from sim.scenario.schema import scenario
+from sim.scenario.schema import scenario, traffic
 from sim.scenario.schema.candidate import Candidates, OfferSpec, RelaySpec
 from sim.scenario.schema.commitment import CommitmentSpec, FutureSpec
 from sim.scenario.schema.contract import RelayAccountSpec, SpendTierSpec, SpotSpec
@@ -27,9 +27,13 @@ from sim.scenario.schema.routing import ClassifierSpec, QualitySpec, RoutingSpec
 SCHEMA = Path(__file__).resolve().parents[2] / "scenarios" / FILE
 SECTIONS: tuple[tuple[str, type[BaseModel]], ...] = (
     ("Top level", scenario.ScenarioSpec),
-    ("`traffic` from users", scenario.UserTraffic),
-    ("`traffic` at one rate", scenario.RateTraffic),
-    ("`traffic` from a log", scenario.ReplayTraffic),
+    ("`traffic` from users", traffic.UserTraffic),
+    ("`traffic` from a volume", traffic.VolumeTraffic),
+    ("`traffic` at one rate", traffic.RateTraffic),
+    ("`traffic` of concurrent users", traffic.ConcurrentTraffic),
+    ("`traffic` of a job that is done once", traffic.JobTraffic),
+    ("`traffic.job`", traffic.JobSpec),
+    ("`traffic` from a log", traffic.ReplayTraffic),
     ("`request_classes[]`", scenario.ClassSpec),
     ("`request_classes[].models[]`", ModelUse),
     ("`request_classes[].conversation`", scenario.ConversationSpec),

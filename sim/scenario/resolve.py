@@ -10,42 +10,39 @@ from typing import Any, cast
 from sim.catalog.facts import Catalog, Offer, Relay, Source
 from sim.catalog.loader import with_prefill
 from sim.errors import InputError
-from sim.scenario import shapes
+from sim.plural import counted
 from sim.scenario.context_budget import context_of, within
 from sim.scenario.scenario import (
     AccountTier,
     Budget,
     Commitment,
-    ConstantTraffic,
     Conversation,
     Finance,
     Future,
-    LogTraffic,
     Policy,
     RelayAccount,
     RequestClass,
     Scenario,
     Slo,
     Spot,
-    SyntheticTraffic,
     TokenFactor,
     Tokens,
 )
 from sim.scenario.schema.candidate import Candidates, OfferSpec, RelaySpec
 from sim.scenario.schema.contract import RelayAccountSpec
 from sim.scenario.schema.evidence import with_contract
+from sim.scenario.schema.fields import MOST
 from sim.scenario.schema.finance import FinanceSpec
 from sim.scenario.schema.price import long_prompts_of, off_peak_of
 from sim.scenario.schema.relay import latency_of, outages_of, retry_of
 from sim.scenario.schema.scenario import (
     ClassSpec,
     PolicySpec,
-    RateTraffic,
-    ReplayTraffic,
     ScenarioSpec,
     SloSpec,
-    UserTraffic,
 )
+from sim.scenario.schema.traffic import ReplayTraffic
+from sim.scenario.spread_traffic import MONTH_H, traffic_of
 from sim.scenario.tokenizers import tokenizer_warnings
 
 LONGEST_PLAUSIBLE_S = {"ttft": 120.0, "tpot": 10.0}  # longer waits in a chat are milliseconds written as seconds
@@ -68,14 +65,14 @@ def resolve(spec: ScenarioSpec, catalog: Catalog, path: Path, seed: int, digest:
         seed=seed,
         path=path,
         digest=digest,
-        traffic=_traffic(spec.traffic, path.parent),
+        traffic=traffic_of(spec.traffic, classes, path.parent),
         request_classes=classes,
         offers=offers,
         relays=relays,
         weights=tuple(dict.fromkeys(spec.candidates.weights)),
         tensor_parallel=tuple(dict.fromkeys(spec.candidates.tensor_parallel)),
         measured_capacity=path.parent / measured if measured is not None else None,
-        budget=Budget(spec.budget.per_month, spec.budget.currency),
+        budget=Budget(MOST if spec.budget.per_month is None else spec.budget.per_month, spec.budget.currency, spec.budget.per_mtok),
         policy=_policy(spec.policy),
         catalog=catalog,
         requests_per_user_band=(band[0], band[1]) if band else None,
@@ -89,16 +86,6 @@ def resolve(spec: ScenarioSpec, catalog: Catalog, path: Path, seed: int, digest:
         futures=tuple(Future(**(each.model_dump() | {"retired": tuple(each.retired)})) for each in spec.futures),
         ranges={name: (ends[0], ends[1]) for name, ends in spec.ranges.items()},
     )
-
-
-def _traffic(spec: UserTraffic | RateTraffic | ReplayTraffic, folder: Path) -> SyntheticTraffic | ConstantTraffic | LogTraffic:
-    if isinstance(spec, ReplayTraffic):
-        return LogTraffic(folder / spec.log, spec.scale)
-    if isinstance(spec, RateTraffic):
-        return ConstantTraffic(**spec.model_dump())
-    day = spec.day_shape
-    weights = shapes.load().days[day] if isinstance(day, str) else shapes.normalised(day)
-    return SyntheticTraffic(hour_weights=weights, **spec.model_dump(exclude={"day_shape"}))
 
 
 def _request_class(spec: ClassSpec, policy: PolicySpec) -> RequestClass:
@@ -192,6 +179,7 @@ def _offer(spec: OfferSpec, catalog: Catalog, path: Path) -> Offer:
     known = catalog.offers.get(spec.name)
     given = spec.model_dump(exclude_none=True, exclude={"name", "contract"})
     given = with_contract(given, spec.contract, path, known.source if known else None)
+    per_host_hour(given, known.gpus if known else 1)
     if "purchase_usd" in given:
         given["capex_usd"] = given.pop("purchase_usd")
     if "residency" in given:
@@ -205,6 +193,14 @@ def _offer(spec: OfferSpec, catalog: Catalog, path: Path) -> Offer:
     if "capex_usd" in given:
         defaults |= {"term": "owned", "usd_per_hour": 0.0}  # the price by the hour follows, see `optimize.money.owned_price`
     return Offer(id=spec.name, **({"source": _source(path)} | defaults | given))
+
+
+def per_host_hour(given: dict[str, Any], gpus: int) -> None:
+    """A price by the month or by the GPU becomes one by the host and hour, in place."""
+    if "usd_per_month" in given:
+        given["usd_per_hour"] = given.pop("usd_per_month") / MONTH_H
+    if "usd_per_gpu_hour" in given:
+        given["usd_per_hour"] = given.pop("usd_per_gpu_hour") * given.get("gpus", gpus)
 
 
 def resolve_relays(candidates: Candidates, catalog: Catalog, path: Path) -> tuple[Relay, ...]:
@@ -294,7 +290,30 @@ def _warnings(spec: ScenarioSpec, classes: tuple[RequestClass, ...], offers: tup
     for each in classes:
         if not offers and not served & set(each.models):
             found.append(f"request class {each.name}: no offer, and no relay serves {', '.join(each.models)}")
-    return found + _long_promises(classes)
+    return found + _long_promises(classes) + _places_left_out(classes, offers, relays)
+
+
+NAMED = 6  # places that a warning names
+
+
+def _places_left_out(classes: tuple[RequestClass, ...], offers: tuple[Offer, ...], relays: tuple[Relay, ...]) -> list[str]:
+    """What `data_residency` rules out, by place, for each set of regions that a class asks for."""
+    found = []
+    for places in dict.fromkeys(each.data_residency for each in classes if each.data_residency):
+        models = {model for each in classes if each.data_residency == places for model in each.models}
+        mine = [relay for relay in relays if not models or relay.model in models]
+        out = [relay.id for relay in mine if not set(places) & set(relay.residency)]
+        hosts = [offer.id for offer in offers if not set(places) & set(offer.residency)]
+        if out or hosts:
+            kinds = (("relay", mine, out), ("offer", list(offers), hosts))
+            told = [f"{len(lost)} of {counted(len(rows), noun)} ({_first(lost)})" for noun, rows, lost in kinds if lost]
+            found.append(f"data must stay in {' or '.join(places)}: {' and '.join(told)} state another place or none, and are left out")
+    return found
+
+
+def _first(names: list[str]) -> str:
+    """The first names, and how many more there are."""
+    return ", ".join(names[:NAMED]) + (f" and {len(names) - NAMED} more" if len(names) > NAMED else "")
 
 
 def _long_promises(classes: tuple[RequestClass, ...]) -> list[str]:

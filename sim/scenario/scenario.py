@@ -103,6 +103,22 @@ class RequestClass:
 
 
 @dataclass(frozen=True)
+class Loop:
+    """A closed loop: `users` in the busiest hour, each of whom sends the next request `think_s` (mean, exponential) after an answer."""
+
+    users: float
+    think_s: float
+
+
+@dataclass(frozen=True)
+class Job:
+    """Work that is done once: `amount` requests within `deadline_h` hours."""
+
+    amount: float
+    deadline_h: float
+
+
+@dataclass(frozen=True)
 class SyntheticTraffic:
     """A synthetic week. `hour_weights` [24] sum to 1 (weekday); weekend days have `weekend_factor` times the volume.
 
@@ -119,15 +135,20 @@ class SyntheticTraffic:
     think_time_median_s: float = 73.7
     think_time_sigma: float = 1.4
     utc_offset_h: float | None = None
+    loop: Loop | None = None  # the rates follow from it and from the plan's answers; see `optimize.search.users`
+    counted_in: str = "users"  # or "requests": then daily_active_users x conversations x turns is a volume and no number of people
 
 
 @dataclass(frozen=True)
 class ConstantTraffic:
-    """The same rate in every hour."""
+    """The same rate in every hour; in the `busy_h` hours of a month that a job takes, and none in the rest."""
 
     rate_rps: float
     peak_minute_factor: float = 1.0
     minute_noise_cv: float = 0.07
+    loop: Loop | None = None
+    job: Job | None = None
+    busy_h: float = 730.0
 
 
 @dataclass(frozen=True)
@@ -140,8 +161,11 @@ class LogTraffic:
 
 @dataclass(frozen=True)
 class Budget:
+    """`per_mtok`: the limit by the million tokens from which `per_month` follows once the demand is known; None: not given."""
+
     per_month: float
     currency: str
+    per_mtok: float | None = None
 
 
 @dataclass(frozen=True)

@@ -22,16 +22,17 @@ Floats = npt.NDArray[np.float64]
 
 
 def slice_names(traffic: Generated) -> tuple[str, ...]:
-    """Names of the hour slices, e.g. "weekday 14"; constant traffic has the one slice "every hour"."""
+    """Names of the hour slices, e.g. "weekday 14"; constant traffic has the one slice "every hour", a job its hours and the others."""
     if isinstance(traffic, ConstantTraffic):
-        return ("every hour",)
+        return ("every hour",) if traffic.busy_h >= HOURS_PER_MONTH else ("hours of the job", "other hours")
     return tuple(f"{day} {hour:02d}" for day, _ in WEEK for hour in range(24))
 
 
 def slice_weights_h(traffic: Generated) -> npt.NDArray[np.float64]:
     """Hours a month that each slice stands for; they sum to 730."""
     if isinstance(traffic, ConstantTraffic):
-        return np.array([HOURS_PER_MONTH])
+        busy_h = min(traffic.busy_h, HOURS_PER_MONTH)
+        return np.array([HOURS_PER_MONTH] if busy_h == HOURS_PER_MONTH else [busy_h, HOURS_PER_MONTH - busy_h])
     return np.repeat([HOURS_PER_MONTH * share / 24 for _, share in WEEK], 24)
 
 
@@ -42,7 +43,7 @@ def slice_rates_rps(traffic: Generated) -> npt.NDArray[np.float64]:
     `weekend_factor` times that.
     """
     if isinstance(traffic, ConstantTraffic):
-        return np.array([traffic.rate_rps])
+        return np.array([traffic.rate_rps, 0.0][: len(slice_names(traffic))])
     per_day = traffic.daily_active_users * traffic.conversations_per_user * traffic.turns_per_conversation
     weekday = per_day * np.asarray(traffic.hour_weights, float) / HOUR_S
     return np.concatenate([weekday, weekday * traffic.weekend_factor])

@@ -186,13 +186,17 @@ def _entries(problems: Problems, kind: str, candidates: dict[str, Any], known: s
         row = entry if isinstance(entry, dict) else {}
         name = row.get("name") if row else entry
         named.append(((*path, "name") if row else path, name))
+        prices = [key for key in ("usd_per_hour", "usd_per_month", "usd_per_gpu_hour") if row.get(key) is not None]
+        if len(prices) > 1:
+            problems.add((*path, prices[1]), f"stands beside {prices[0]}; write one price", of_key=True)
         if row.get("purchase_usd") is not None and row.get("term") not in (None, "owned"):
             problems.add(
                 (*path, "purchase_usd"), f"is a price to buy hosts, and `term` is {shown(row['term'])}; write term: owned, or leave it out"
             )
         if not isinstance(name, str) or name in known:
             continue
-        bought = {"usd_per_hour"} if row.get("purchase_usd") is not None else set()  # the price by the hour follows
+        other = ("purchase_usd", "usd_per_month", "usd_per_gpu_hour")
+        bought = {"usd_per_hour"} if any(row.get(key) is not None for key in other) else set()  # the price by the hour follows
         lacking = [key for key in new if row.get(key) is None and key not in bought]
         if lacking:
             text = f"{shown(name)} is no {noun} of the catalogue; {nearest(name, known)}; a new {noun} needs {', '.join(lacking)}"

@@ -34,6 +34,8 @@ class OfferSpec(Keys):
     name: Name = Field(description="catalogue row, or a name of your own", json_schema_extra={"example": "aws.g6e.xlarge"})
     gpu: GpuName | None = fact("GPU type of the catalogue; not needed with `measured_capacity`", required=True)
     usd_per_hour: Amount | None = fact("price of the whole host", "USD/h", required=True)
+    usd_per_month: Amount | None = fact("instead: price of the whole host for a month of 730 hours", "USD/month")
+    usd_per_gpu_hour: Amount | None = fact("instead: price of one GPU of the host", "USD/h")
     gpus: Annotated[int, Field(ge=1, le=64)] | None = fact("GPUs in the host; new row: 1", "GPUs")
     term: Literal["on_demand", "reserved_1y", "reserved_3y", "spot", "owned"] | None = fact("new row: on_demand")
     elastic: bool | None = fact("true: may follow the hour, billed only while it runs; new row: false")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Discriminator, Field, Tag
+from pydantic import AfterValidator, Field, model_validator
 
 from sim.engine.release import engine_release, lineage
 from sim.engine.routers import DEFAULT, WITH_CACHE, RouterName
@@ -26,86 +26,14 @@ from sim.scenario.schema.fields import (
     Text,
     TokenCount,
     TokenLaw,
-    known_name,
     wrong,
     wrong_alone,
 )
 from sim.scenario.schema.finance import FinanceSpec
+from sim.scenario.schema.key import key
 from sim.scenario.schema.model import ModelEntry, OwnModel
 from sim.scenario.schema.routing import QualitySpec, RoutingSpec
-from sim.scenario.shapes import load as load_shapes
-
-
-def key(meaning: str, unit: str = "", example: Any = None, **more: Any) -> Any:
-    """A field whose `meaning`, unit and example feed messages and the reference."""
-    extra = {"unit": unit, "example": example}
-    return Field(description=meaning, json_schema_extra=extra, **more)
-
-
-DayName = Annotated[str, AfterValidator(known_name("day shape", lambda _: load_shapes().days))]
-
-
-def _weights(values: list[float]) -> list[float]:
-    if len(values) != 24 or sum(values) <= 0:
-        wrong_alone(f"has {len(values)} hour weights with sum {sum(values):g}; write 24 with a sum above 0")
-    return values
-
-
-HourWeights = Annotated[list[Amount], AfterValidator(_weights)]
-DayShape = Annotated[
-    Annotated[DayName, Tag("«name»")] | Annotated[HourWeights, Tag("«weights»")],
-    Discriminator(lambda value: "«weights»" if isinstance(value, list) else "«name»"),
-]
-PeakFactor = Annotated[float, Field(ge=1, le=100)]
-Noise = Annotated[float, Field(ge=0, le=2)]
-
-
-class UserTraffic(Keys):
-    """A synthetic week, from the number of users."""
-
-    daily_active_users: Positive = key("users on a weekday", "users/day", 1_000_000)
-    conversations_per_user: Positive = key("conversations that a user starts a day", "1/day", 3.0)
-    turns_per_conversation: PeakFactor = key("mean requests in a conversation", "requests", 2.5)
-    day_shape: DayShape = key("name of a shape, or 24 weights", "", "consumer_chat", default="consumer_chat")
-    weekend_factor: Annotated[float, Field(ge=0, le=10)] = key("volume of a weekend day / weekday", "", default=1.0)
-    peak_minute_factor: PeakFactor = key("busiest minute / mean of the busiest hour; relay limits see it", "", default=1.17)
-    minute_noise_cv: Noise = key("coefficient of variation of the rate from minute to minute", "", default=0.07)
-    think_time_median_s: Annotated[float, Field(gt=0, le=86_400)] = key("median wait between answer and next turn", "s", default=73.7)
-    think_time_sigma: Annotated[float, Field(ge=0, le=5)] = key("sigma of log(think time)", "", default=1.4)
-    utc_offset_h: Annotated[float, Field(ge=-12, le=14)] | None = key(
-        "clock of the day shape, ahead of UTC (8: Beijing); absent: not known, off-peak prices are not counted on", "h", 8, default=None
-    )
-
-
-class RateTraffic(Keys):
-    """The same rate in every hour."""
-
-    rate_rps: Positive = key("requests of all classes together", "requests/s", 5)
-    peak_minute_factor: PeakFactor = key("busiest minute / mean; relay limits see it", "", default=1.0)
-    minute_noise_cv: Noise = key("coefficient of variation of the rate from minute to minute", "", default=0.07)
-
-
-class ReplayTraffic(Keys):
-    """Replay of a request log."""
-
-    log: FileName = key("request log (log-formats.md), plain or gzip, relative to the scenario file", "", "requests.csv.gz")
-    scale: Positive = key("multiplies the rate of the log", "", default=1.0)
-
-
-def _traffic_form(value: Any) -> str | None:
-    if not isinstance(value, dict):
-        return None
-    return "«log»" if "log" in value else "«rate»" if "rate_rps" in value else "«users»"
-
-
-Traffic = Annotated[
-    Annotated[UserTraffic, Tag("«users»")] | Annotated[RateTraffic, Tag("«rate»")] | Annotated[ReplayTraffic, Tag("«log»")],
-    Discriminator(
-        _traffic_form,
-        custom_error_type="form",
-        custom_error_message="is not traffic; write {daily_active_users: ...}, {rate_rps: ...} or {log: FILE}",
-    ),
-]
+from sim.scenario.schema.traffic import Traffic
 
 
 class ConversationSpec(Keys):
@@ -154,8 +82,18 @@ class ClassSpec(Keys):
 class BudgetSpec(Keys):
     """What may be spent."""
 
-    per_month: Amount = key("limit for GPUs and relays together, a month of 730 hours", "currency", 60_000)
+    per_month: Amount | None = key("limit for GPUs and relays together, a month of 730 hours; or write per_mtok", "currency", 60_000,
+        default=None)  # fmt: skip
+    per_mtok: Positive | None = key(
+        "limit by the million tokens, prompts and answers together", "currency/million tokens", 1.5, default=None
+    )
     currency: CurrencyName = key("currency of the limit and of the report", "", default="USD")
+
+    @model_validator(mode="after")
+    def _some(self) -> BudgetSpec:
+        if self.per_month is None and self.per_mtok is None:
+            wrong_alone("has no limit; write per_month: 60000, or per_mtok: 1.5 for a limit by the million tokens")
+        return self
 
 
 def _band(values: list[float]) -> list[float]:

@@ -1,0 +1,88 @@
+"""Demand that depends on the plan: the rate of a closed loop, the hours of a job. Both are found in a few turns with the plan."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from optimize.records import Floats
+from optimize.search.loop import Market, Settled
+from optimize.search.simulated_hour import fleet_of
+from optimize.search.users import AGREES, at_rate, loop_of, played_rates, users_note
+from sim.exact import dot
+from sim.scenario.scenario import ConstantTraffic, Job, Scenario
+from sim.scenario.spread_traffic import Traffic
+from sim.traffic.synthetic import HOUR_S
+
+ROUNDS = 4
+HOURS_A_MONTH = 730.0
+SEED = 801
+BUSY = 0.97  # of the measured capacity: above that a shorter run saves nothing that is certain
+
+
+def job_of(scenario: Scenario) -> Job | None:
+    """The job that the scenario's traffic is; None for work that goes on."""
+    return scenario.traffic.job if isinstance(scenario.traffic, ConstantTraffic) else None
+
+
+def next_demand(market: Market, settled: Settled) -> Traffic | None:
+    """The traffic that this plan makes of the scenario's, where that is another one; None where both agree or nothing depends."""
+    scenario = market.scenario
+    if settled.unserved:
+        return None
+    if loop_of(scenario) is not None:
+        played = _played(market, settled)
+        planned = float(market.demand.mean_rps.sum(axis=0).max())
+        return None if abs(float(played.max()) / planned - 1) <= AGREES else at_rate(scenario, played)
+    return _shorter_job(market, settled)
+
+
+def _played(market: Market, settled: Settled) -> Floats:
+    """[slices] the rate of the users in the busiest slice, as its fleet answers them."""
+    costs, problem, solution = [state.cost for state in settled.pools], settled.problem, settled.solution
+    busiest = int(market.demand.mean_rps.sum(axis=0).argmax())
+    hour = fleet_of(market.scenario, problem, solution, costs, busiest)
+    return played_rates(market.scenario, [(busiest, hour.fleet)], SEED)
+
+
+def _shorter_job(market: Market, settled: Settled) -> Traffic | None:
+    """The job in as many whole hours as its hosts need when all are busy; None where they are, or where relays or fixed terms do it."""
+    scenario, problem, solution = market.scenario, settled.problem, settled.solution
+    job = job_of(scenario)
+    if job is None or job.deadline_h > HOURS_A_MONTH or solution.relay_flow.any():
+        return None
+    t, busy = 0, 0.0
+    for p, terms in enumerate(problem.pools):
+        if not solution.hosts[p, t]:
+            continue
+        if not terms.option.offer.elastic:
+            return None
+        load = dot(terms.levels[0].load, solution.pool_flow[p])
+        capacity = terms.slope * solution.hosts[p] * terms.option.replicas_per_host - terms.intercept
+        busy = max(busy, float(load[t] / capacity[t]) if capacity[t] > 0 else 1.0)
+    assert isinstance(scenario.traffic, ConstantTraffic)
+    hours = math.ceil(scenario.traffic.busy_h * busy / BUSY)
+    if not 0 < busy < BUSY or hours >= scenario.traffic.busy_h:
+        return None
+    return replace(scenario.traffic, busy_h=float(hours), rate_rps=job.amount / hours / HOUR_S)
+
+
+def demand_notes(market: Market, settled: Settled) -> tuple[str, ...]:
+    """What the plan's demand rests on where it is a closed loop or a job."""
+    scenario = market.scenario
+    if loop_of(scenario) is not None and not settled.unserved:
+        return (users_note(scenario, float(_played(market, settled).max())),)
+    job = job_of(scenario)
+    if job is None:
+        return ()
+    assert isinstance(scenario.traffic, ConstantTraffic)
+    busy_h = scenario.traffic.busy_h
+    if job.deadline_h > HOURS_A_MONTH:
+        months = job.deadline_h / HOURS_A_MONTH
+        return (f"The job of {job.amount:,.0f} requests takes {months:.1f} months at {scenario.traffic.rate_rps:.4g} requests/s: the job "
+                f"costs {months:.1f} times the month.",)  # fmt: skip
+    return (
+        f"A job that is done once: {job.amount:,.0f} requests in {busy_h:g} h of at most {job.deadline_h:g} h, at "
+        f"{scenario.traffic.rate_rps:.4g} requests/s; the month's cost is the cost of the job, and the rest of the month is not paid "
+        "for, except hosts that are sold by the month.",
+    )

@@ -29,6 +29,18 @@ def new(
     output_tokens: Annotated[str | None, typer.Option("--output-tokens", help="Mean answer.")] = None,
     ttft: Annotated[str | None, typer.Option("--ttft", help="Promise: seconds to the first token, p95.")] = None,
     tpot: Annotated[str | None, typer.Option("--tpot", help="Promise: seconds per token after it, p95.")] = None,
+    e2e: Annotated[str | None, typer.Option("--e2e", help="Promise: seconds to the whole answer, p95.")] = None,
+    rate: Annotated[str | None, typer.Option("--rate", help="Requests a second, the same in every hour.")] = None,
+    requests_per_month: Annotated[str | None, typer.Option("--requests-per-month", help="8M.")] = None,
+    concurrent: Annotated[str | None, typer.Option("--concurrent", help="Users or requests at once: a closed loop.")] = None,
+    think_time: Annotated[str | None, typer.Option("--think-time", help="Their pause after an answer: 8, 2min.")] = None,
+    every: Annotated[str | None, typer.Option("--every", help="Or: each sends a request every so many seconds.")] = None,
+    job: Annotated[str | None, typer.Option("--job", help="Requests of a job that is done once; needs --deadline.")] = None,
+    deadline: Annotated[str | None, typer.Option("--deadline", help="By when: '3 days', 72h.")] = None,
+    total_tokens: Annotated[str | None, typer.Option("--total-tokens", help="Mean of prompt and answer together.")] = None,
+    per_mtok: Annotated[str | None, typer.Option("--per-mtok", help="Budget by the million tokens, in and out.")] = None,
+    offer: Annotated[list[str] | None, typer.Option("--offer", help="8xh200=16600/month, l40s=1.2/h, or a name; may be repeated.")] = None,
+    region: Annotated[str | None, typer.Option("--region", help="Where data must stay: eu, uk, in, cn, us.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Write a commented scenario from what you have: a sample, answers, a bill, a log or a usage export; say what is worth finding out."""
@@ -49,14 +61,37 @@ def new(
     from optimize.estimate.new_scenario import new_scenario
     from optimize.report.terminal.render_new_scenario import new_json, render_new
     from sim.catalog.loader import load_catalog
-    from sim.start.answers import Answers, amount
+    from sim.start.answers import Answers, amount, span
+    from sim.start.own_offer import own_offer
 
-    money = {"budget": amount("--budget", budget), "currency": currency.upper(), "bill": amount("--from-bill", from_bill)}
-    volume = {"users": amount("--users", users), "requests_per_user": amount("--requests-per-user", requests_per_user)}
-    lengths = {"input_tokens": amount("--input-tokens", input_tokens, 2e5), "output_tokens": amount("--output-tokens", output_tokens, 2e5)}
-    promise = {"ttft_s": amount("--ttft", ttft, 86400), "tpot_s": amount("--tpot", tpot, 86400)}
-    answers = Answers(name, models=tuple(model or ()), mix=mix, **money, **volume, **lengths, **promise)  # type: ignore[arg-type]
-    made = new_scenario(answers, out or Path(f"{name}.yaml"), load_catalog(), from_log, force, tell)
+    catalog = load_catalog()
+    answers = Answers(
+        name,
+        models=tuple(model or ()),
+        mix=mix,
+        region=region,
+        offers=tuple(own_offer(each, catalog) for each in offer or ()),
+        budget=amount("--budget", budget),
+        per_mtok=amount("--per-mtok", per_mtok),
+        currency=currency.upper(),
+        bill=amount("--from-bill", from_bill),
+        users=amount("--users", users),
+        requests_per_user=amount("--requests-per-user", requests_per_user),
+        requests_per_month=amount("--requests-per-month", requests_per_month),
+        rate_rps=amount("--rate", rate),
+        concurrent=amount("--concurrent", concurrent),
+        think_time_s=span("--think-time", think_time),
+        every_s=span("--every", every),
+        job=amount("--job", job),
+        deadline_s=span("--deadline", deadline),
+        input_tokens=amount("--input-tokens", input_tokens, 2e5),
+        output_tokens=amount("--output-tokens", output_tokens, 2e5),
+        total_tokens=amount("--total-tokens", total_tokens, 4e5),
+        ttft_s=amount("--ttft", ttft, 86400),
+        tpot_s=amount("--tpot", tpot, 86400),
+        e2e_s=amount("--e2e", e2e, 86400),
+    )
+    made = new_scenario(answers, out or Path(f"{name}.yaml"), catalog, from_log, force, tell)
     if as_json:
         emit_json(new_json(made))
     else:

@@ -140,7 +140,7 @@ def _from_file(answers: Answers, log: Path, path: Path, catalog: Catalog) -> tup
 
 def _with_budget(draft: Draft, quick: Quick, rate: float) -> Draft:
     """A budget where none was given: a fifth above what relays would charge, else twice the ideal cost of own GPUs."""
-    if draft.budget.text != "0":
+    if draft.budget.text != "0" or draft.per_mtok is not None:
         return draft
     relays, own = scaled_usd(quick.relays_usd, RELAY_ROOM), scaled_usd(quick.own_usd, OWN_ROOM)
     if relays < math.inf:

@@ -12,7 +12,7 @@ from optimize.market.optimistic_load import class_loads
 from optimize.market.pools import slo_rows
 from optimize.market.relay_terms import relay_terms
 from optimize.money import HOURS_PER_MONTH, relay_request_usd, requests_per_month
-from optimize.money.amounts import amount_usd, hours_of_load_usd, month_usd
+from optimize.money.amounts import amount_usd, hours_of_load_usd
 from optimize.records import Floats, RelayTerms, SloRow
 from sim.catalog.facts import Catalog, Relay
 from sim.engine.deployment import StepCost
@@ -64,6 +64,7 @@ class Pricer:
         requests = np.array([requests_per_month(rate, demand.weight_h) for rate in demand.mean_rps])
         relays = relay_terms(scenario, demand, slos)
         own, host_usd = np.full(len(requests), math.inf), math.inf
+        busy_h = float(demand.weight_h[demand.mean_rps.any(axis=0)].sum())
         busiest = demand.mean_rps.max(axis=1) * HOUR_S * HOURS_PER_MONTH
         for option in candidates(scenario, demand)[0]:
             assert option.deployment is not None
@@ -74,7 +75,8 @@ class Pricer:
             paid = requests if option.offer.elastic else busiest
             own = np.minimum(own, hours_of_load_usd(paid * loads, option))
             if np.isfinite(loads).any():
-                host_usd = min(host_usd, month_usd(option.offer.usd_per_hour))
+                hours = busy_h if option.offer.elastic else HOURS_PER_MONTH
+                host_usd = min(host_usd, amount_usd(option.offer.usd_per_hour, hours))
         at_relays = np.min([_kept(terms, slos) for terms in relays], axis=0) if relays else np.full(len(requests), math.inf)
         lengths = tuple(zip(demand.input_tokens.tolist(), demand.output_tokens.tolist(), strict=True))
         own_usd = max(float(own[requests > 0].sum()), host_usd)

@@ -6,9 +6,13 @@ import math
 import re
 from dataclasses import dataclass
 
+from pydantic_core import PydanticCustomError
+
 from sim.errors import InputError
 from sim.scenario.read.document import nearest, shown
+from sim.scenario.schema.traffic import span_s
 from sim.start import public
+from sim.start.own_offer import OwnOffer
 
 
 @dataclass(frozen=True)
@@ -27,6 +31,30 @@ class Answers:
     ttft_s: float | None = None
     tpot_s: float | None = None
     bill: float | None = None
+    e2e_s: float | None = None
+    total_tokens: float | None = None
+    rate_rps: float | None = None
+    requests_per_month: float | None = None
+    concurrent: float | None = None
+    think_time_s: float | None = None
+    every_s: float | None = None
+    job: float | None = None
+    deadline_s: float | None = None
+    per_mtok: float | None = None
+    region: str | None = None
+    offers: tuple[OwnOffer, ...] = ()
+
+    @property
+    def volumes(self) -> list[str]:
+        """Options that say how many requests come, as the user wrote them."""
+        stated = {
+            "--users": self.users,
+            "--rate": self.rate_rps,
+            "--requests-per-month": self.requests_per_month,
+            "--concurrent": self.concurrent,
+            "--job": self.job,
+        }
+        return [name for name, value in stated.items() if value is not None]
 
 
 def amount(option: str, text: str | None, most: float = 1e12) -> float | None:
@@ -48,6 +76,26 @@ def amount(option: str, text: str | None, most: float = 1e12) -> float | None:
     return value
 
 
+def span(option: str, text: str | None) -> float | None:
+    """Seconds of a span that a user wrote, such as 8, 2min or "3 days"; None for None. Raises InputError.
+
+    >>> span("--deadline", "3 days"), span("--every", "5")
+    (259200.0, 5.0)
+    """
+    if text is None:
+        return None
+    try:
+        seconds = float(text)
+    except ValueError:
+        try:
+            seconds = float(span_s(text))
+        except PydanticCustomError as error:
+            raise InputError(f"{option} {shown(text)} {error.message()}") from None
+    if not 0 < seconds <= 366 * 86_400:
+        raise InputError(f"{option} {shown(text)} is out of range; write for example 72h")
+    return seconds
+
+
 def check(answers: Answers, currencies: set[str]) -> None:
     """Raises InputError with every answer that a scenario could not hold."""
     problems = []
@@ -59,5 +107,25 @@ def check(answers: Answers, currencies: set[str]) -> None:
         problems.append(f"--mix {shown(answers.mix)} is no public traffic; {nearest(answers.mix, public.load().mixes)}")
     if answers.bill is not None and answers.requests_per_user is not None:
         problems.append("--requests-per-user and --from-bill: the bill says how many requests there are; leave one out")
+    problems += _volume_problems(answers)
     if problems:
         raise InputError(problems)
+
+
+def _volume_problems(answers: Answers) -> list[str]:
+    """Volumes that contradict each other, and options that need another."""
+    problems = []
+    stated = answers.volumes
+    if len(stated) > 1:
+        problems.append(f"{' and '.join(stated)}: each says how many requests come; write one of them")
+    if answers.bill is not None and set(stated) - {"--users", "--requests-per-month"}:
+        problems.append(f"{stated[0]} and --from-bill: the bill says how many requests there are; leave one out")
+    if (answers.think_time_s is not None or answers.every_s is not None) and answers.concurrent is None:
+        problems.append("--think-time and --every: say how users at once pause; write --concurrent N with them")
+    if answers.think_time_s is not None and answers.every_s is not None:
+        problems.append("--think-time and --every: write one of the two")
+    if (answers.job is None) != (answers.deadline_s is None):
+        problems.append("--job and --deadline: a job has both; write for example --job 10M --deadline '3 days'")
+    if answers.total_tokens is not None and (answers.input_tokens is not None or answers.output_tokens is not None):
+        problems.append("--total-tokens stands for prompt and answer together; leave out --input-tokens and --output-tokens")
+    return problems

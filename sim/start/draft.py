@@ -47,9 +47,15 @@ class ClassDraft:
     input_tokens: Value
     output_tokens: Value
     models: Value
-    ttft: Value
-    tpot: Value
+    ttft: Value | None
+    tpot: Value | None
     kind: str = "chat"
+    e2e: Value | None = None
+
+    @property
+    def promises(self) -> list[tuple[str, Value]]:
+        """(metric, limit) of each promise that it makes."""
+        return [(name, value) for name, value in (("ttft", self.ttft), ("tpot", self.tpot), ("e2e", self.e2e)) if value is not None]
 
 
 @dataclass(frozen=True)
@@ -64,5 +70,7 @@ class Draft:
     relays: Value
     budget: Value
     currency: str
+    per_mtok: Value | None = None
+    region: str | None = None
     gaps: tuple[Gap, ...] = ()
     notes: tuple[str, ...] = field(default_factory=tuple)

@@ -31,7 +31,7 @@ def log_draft(answers: Answers, log: ReadLog, place: str, catalog: Catalog) -> D
     shares = whole_shares([float(rows.sum()) for _, rows in groups])  # rows without a class are dealt out by these shares
     for index, (name, rows) in enumerate(groups):
         chosen, more = parts.models(names, index, catalog, origin)
-        ttft, tpot, limits = parts.limits(answers, index)
+        ttft, tpot, e2e, limits = parts.limits(answers, index)
         gaps += [*more, *limits]
         if not answers.models and not log.models:
             chosen = Value(chosen.text, f"an assumption: {origin}", filled=True)
@@ -44,9 +44,10 @@ def log_draft(answers: Answers, log: ReadLog, place: str, catalog: Catalog) -> D
                 models=chosen,
                 ttft=ttft,
                 tpot=tpot,
+                e2e=e2e,
             )
         )
-    offers, relays = parts.candidates({model for each in classes for model in parts.names_of(each.models)}, catalog)
+    offers, relays = parts.candidates({model for each in classes for model in parts.names_of(each.models)}, catalog, answers.offers)
     hours = float(log.arrival_s[-1]) * log.kept / max(1, log.kept - 1) / HOUR_S
     rate = log.kept / max(hours, 1e-9)
     traffic = {
@@ -65,6 +66,8 @@ def log_draft(answers: Answers, log: ReadLog, place: str, catalog: Catalog) -> D
         relays=relays,
         budget=_budget(answers, log, hours),
         currency=answers.currency,
+        per_mtok=parts.per_mtok(answers),
+        region=answers.region,
         gaps=tuple(gaps),
         notes=(f"Made by `servemix new {answers.name} --from-log`. {MARKS}", log.summary().partition(": ")[2] + ".", *log.notes),
     )

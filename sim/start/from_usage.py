@@ -39,7 +39,7 @@ def usage_draft(answers: Answers, usage: Usage, catalog: Catalog) -> Draft:
         name = class_name(each.model or "all", taken)
         taken.add(name)
         classes.append(_class(answers, each, index, name, shares[index], catalog, gaps))
-    offers, relays = parts.candidates({model for each in classes for model in parts.names_of(each.models)}, catalog)
+    offers, relays = parts.candidates({model for each in classes for model in parts.names_of(each.models)}, catalog, answers.offers)
     budget = Value("0", "not known yet", filled=True)
     if answers.budget is not None:
         budget = Value(parts.plain(answers.budget), f"{parts.GIVEN}, {answers.currency} a month")
@@ -54,6 +54,8 @@ def usage_draft(answers: Answers, usage: Usage, catalog: Catalog) -> Draft:
         relays=relays,
         budget=budget,
         currency=answers.currency,
+        per_mtok=parts.per_mtok(answers),
+        region=answers.region,
         gaps=tuple(gaps),
         notes=(f"Made by `servemix new {answers.name} --from-log`. {MARKS}", lacks, *usage.notes),
     )
@@ -90,13 +92,12 @@ def _class(answers: Answers, used: ModelUsage, index: int, name: str, share: str
     for side, total in enumerate((used.input_tokens, used.output_tokens)):
         if means[side] is None and total is not None and used.requests:
             means[side] = max(1.0, total / used.requests)
-    asked, more = parts.lengths(answers, "input", index, means[0], "the export")
+    context = parts.context_of(parts.names_of(chosen), catalog)
+    asked, answer, more = parts.both_lengths(answers, index, (means[0], means[1]), ("the export", "the export"), context)
     gaps += more
-    answer, more = parts.lengths(answers, "output", index, means[1], "the export")
+    ttft, tpot, e2e, more = parts.limits(answers, index)
     gaps += more
-    ttft, tpot, more = parts.limits(answers, index)
-    gaps += more
-    return ClassDraft(name, Value(share, "part of the export's requests"), asked, answer, chosen, ttft, tpot)
+    return ClassDraft(name, Value(share, "part of the export's requests"), asked, answer, chosen, ttft, tpot, e2e=e2e)
 
 
 def _traffic(answers: Answers, usage: Usage, requests: float, gaps: list[Gap]) -> dict[str, Value]:

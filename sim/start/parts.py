@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable, Sequence
+
 from sim.catalog.facts import Catalog
 from sim.errors import InputError
 from sim.scenario import shapes
 from sim.start import public
 from sim.start.answers import Answers
 from sim.start.draft import Gap, Value
-from sim.start.length_laws import scaled_law
+from sim.start.length_laws import longest, scaled_law
+from sim.start.own_offer import OwnOffer
 
 GIVEN = "given"
 YOU = "you"
@@ -22,32 +26,80 @@ def usual(gap: str, path: str, unit: str = "") -> tuple[Value, Gap]:
     return Value(str(row.value), text, filled=True), Gap(path, row.label, *ends, row.source)
 
 
-def lengths(answers: Answers, side: str, index: int, mean: float | None, origin: str) -> tuple[Value, list[Gap]]:
-    """The token law of one side ("input" or "output"): the named public shape, scaled where the mean is known from `origin`."""
+def lengths(answers: Answers, side: str, index: int, mean: float | None, origin: str, most: float = math.inf) -> tuple[Value, list[Gap]]:
+    """The token law of one side ("input" or "output"): the named public shape, scaled where the mean is known from `origin`.
+
+    No length is above `most`: what was cut is said. A mean that is not below it stays as it is.
+    """
     mix = public.load().mixes[answers.mix]
     shape = getattr(mix, side)
     law = shapes.load().tokens[shape]
     if mean is not None:
-        comment = f"mean {mean:,.0f} tokens from {origin}; the shape around it is filled: {shape}, {mix.source}"
-        return Value(scaled_law(shape, mean), comment), []
+        top = longest(shape, mean)
+        cut = (
+            ""
+            if top <= most or mean >= most
+            else f"; its longest are cut from {top:,.0f} to {most:,.0f} tokens, which the model's context holds"
+        )
+        comment = f"mean {mean:,.0f} tokens from {origin}; the shape around it is filled: {shape}, {mix.source}{cut}"
+        return Value(scaled_law(shape, mean, most if cut else math.inf), comment), []
     width = public.load().gaps["length_factor"]
-    low, high = (scaled_law(shape, law.mean * factor) for factor in (width.low, width.high))
+    low, high = (scaled_law(shape, law.mean * factor, most if law.mean * factor < most else math.inf) for factor in (width.low, width.high))
     span = f"{law.mean * width.low:,.0f} .. {law.mean * width.high:,.0f}"
     gap = Gap(f"request_classes.{index}.{side}_tokens", f"mean {side} tokens", low, high, width.source, span)
+    if law.tokens[-1] > most > law.mean:
+        words = f"mean {law.mean:,.0f} tokens; {mix.source}; its longest are cut from {law.tokens[-1]:,.0f} to {most:,.0f} tokens"
+        return Value(scaled_law(shape, law.mean, most), words, filled=True), [gap]
     return Value(shape, f"mean {law.mean:,.0f} tokens; {mix.source}", filled=True), [gap]
 
 
-def limits(answers: Answers, index: int) -> tuple[Value, Value, list[Gap]]:
-    """The two latency promises of a class, p95, and the gaps where they were not given."""
-    found, gaps = [], []
+def both_lengths(
+    answers: Answers, index: int, means: tuple[float | None, float | None], origins: tuple[str, str], context: int | None
+) -> tuple[Value, Value, list[Gap]]:
+    """Laws of prompt and answer that together fit `context`, the shortest of the models that may answer; None: not known.
+
+    The answer takes at most a quarter of it, the prompt what its longest answer leaves.
+    """
+    space = math.inf if context is None else float(context)
+    answer, gaps = lengths(answers, "output", index, means[1], origins[1], space // 4)
+    mix = public.load().mixes[answers.mix]
+    mean = means[1] if means[1] is not None else shapes.load().tokens[mix.output].mean
+    room = space - min(longest(mix.output, mean), space // 4) if space < math.inf else space
+    asked, more = lengths(answers, "input", index, means[0], origins[0], room - 1)
+    return asked, answer, [*more, *gaps]
+
+
+def context_of(names: Iterable[str], catalog: Catalog) -> int | None:
+    """The shortest context of these models: of the weights where they can be had, else the longest that a relay sells."""
+    found = []
+    for name in names:
+        if name in catalog.models:
+            found.append(catalog.models[name].max_context)
+        elif sold := [relay.max_context for relay in catalog.relays.values() if relay.model == name]:
+            found.append(max(sold))
+    return min(found, default=None)
+
+
+def limits(answers: Answers, index: int) -> tuple[Value | None, Value | None, Value | None, list[Gap]]:
+    """The promises of a class at p95 (TTFT, TPOT, E2E), and the gaps where they were not given.
+
+    With a promise on the whole answer, those on its parts are not filled. A job has no promise but its deadline.
+    """
+    if answers.job is not None:
+        return None, None, None, []
+    found: list[Value | None] = []
+    gaps = []
+    whole = None if answers.e2e_s is None else Value(f"{{p95: {answers.e2e_s:g}}}", f"{GIVEN}, seconds for the whole answer")
     for metric, given in (("ttft", answers.ttft_s), ("tpot", answers.tpot_s)):
         value, gap = usual(metric, f"request_classes.{index}.slo.{metric}.p95", " s")
-        if given is None:
+        if given is not None:
+            found.append(Value(f"{{p95: {given:g}}}", f"{GIVEN}, seconds"))
+        elif whole is None:
             gaps.append(gap)
             found.append(Value(f"{{p95: {value.text}}}", value.comment, filled=True))
         else:
-            found.append(Value(f"{{p95: {given:g}}}", f"{GIVEN}, seconds"))
-    return found[0], found[1], gaps
+            found.append(None)
+    return found[0], found[1], whole, gaps
 
 
 def models(names: tuple[str, ...], index: int, catalog: Catalog, origin: str) -> tuple[Value, list[Gap]]:
@@ -69,18 +121,30 @@ def names_of(value: Value) -> list[str]:
     return [name.strip() for name in value.text.strip("[]").split(",")]
 
 
-def candidates(wanted: set[str], catalog: Catalog) -> tuple[Value, Value]:
-    """Offers and relays that serve the wanted models, without prices that are only claimed. Raises InputError where there are none."""
+def candidates(wanted: set[str], catalog: Catalog, own: Sequence[OwnOffer] = ()) -> tuple[Value, Value]:
+    """Offers and relays that serve the wanted models, without prices that are only claimed; `own` are the user's own offers.
+
+    Raises InputError where there are none.
+    """
     offers = [name for name in public.load().offers if name in catalog.offers] if wanted & set(catalog.models) else []
+    if own:
+        offers = [each.text for each in own]
     relays = [each.id for each in catalog.relays.values() if each.model in wanted and each.grade != "claimed" and each.kind == "chat"]
     if not offers and not relays:
         raise InputError(f"no offer and no relay of the catalogue serves {', '.join(sorted(wanted))}; name another model with --model")
     return (
-        Value(
+        Value(_list(offers), GIVEN)
+        if own
+        else Value(
             _list(offers), "one hyperscaler and cheaper clouds for each GPU; add what you can get, `servemix catalog offers`", filled=True
         ),
         Value(_list(relays), "list prices of everyone in the catalogue who serves these models; delete whom you may not use", filled=True),
     )
+
+
+def per_mtok(answers: Answers) -> Value | None:
+    """The limit by the million tokens, where one was given."""
+    return None if answers.per_mtok is None else Value(plain(answers.per_mtok), f"{GIVEN}, {answers.currency} a million tokens, in and out")
 
 
 def _list(names: list[str]) -> str:

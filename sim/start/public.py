@@ -33,6 +33,8 @@ class Mix:
     input: str
     output: str
     source: str
+    day_shape: str = ""  # of this traffic, where it is known; "": the usual one
+    weekend_factor: float | None = None
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from sim.catalog.facts import Catalog
-from sim.start import parts
+from sim.scenario import shapes
+from sim.start import parts, public
 from sim.start.answers import Answers
 from sim.start.draft import ClassDraft, Draft, Gap, Value
+from sim.start.stated_traffic import day_of, stated_traffic
 
 DEFAULT_USERS = 10_000.0
 DEFAULT_MODEL = "llama-3.1-8b"
@@ -24,35 +26,52 @@ def starter(answers: Answers, catalog: Catalog, conversations: float | None = No
     else:
         chosen, more = Value(f"[{DEFAULT_MODEL}]", "an assumption: a small open model", filled=True), []
     gaps += more
-    asked, more = parts.lengths(answers, "input", 0, answers.input_tokens, "you")
+    means, origin = _means(answers)
+    context = parts.context_of(parts.names_of(chosen), catalog)
+    asked, answer, more = parts.both_lengths(answers, 0, means, (origin, origin), context)
     gaps += more
-    answer, more = parts.lengths(answers, "output", 0, answers.output_tokens, "you")
+    ttft, tpot, e2e, more = parts.limits(answers, 0)
     gaps += more
-    ttft, tpot, more = parts.limits(answers, 0)
-    gaps += more
-    offers, relays = parts.candidates(set(parts.names_of(chosen)), catalog)
+    offers, relays = parts.candidates(set(parts.names_of(chosen)), catalog, answers.offers)
     budget = Value("0", "not known yet", filled=True)
     if answers.budget is not None:
         budget = Value(parts.plain(answers.budget), f"{parts.GIVEN}, {answers.currency} a month")
     elif answers.bill is not None:
         budget = Value(parts.plain(answers.bill), f"today's bill, {answers.currency} a month: a plan must not cost more")
+    name, kind = ("job", "batch") if answers.job is not None else ("chat", "chat")
     made = f"`servemix new {answers.name}`" + (" --from-bill" if answers.bill is not None else "")
     return Draft(
         name=answers.name,
         description="What is the cheapest way to serve this traffic inside the promises below?",
         traffic=traffic,
-        classes=(ClassDraft("chat", Value("1.0", "part of all requests"), asked, answer, chosen, ttft, tpot),),
+        classes=(ClassDraft(name, Value("1.0", "part of all requests"), asked, answer, chosen, ttft, tpot, kind, e2e),),
         offers=offers,
         relays=relays,
         budget=budget,
         currency=answers.currency,
+        per_mtok=parts.per_mtok(answers),
+        region=answers.region,
         gaps=tuple(gaps),
         notes=(f"Made by {made}. {MARKS}",),
     )
 
 
+def _means(answers: Answers) -> tuple[tuple[float | None, float | None], str]:
+    """Mean prompt and answer, and who says so; a total is split as the public traffic of the mix splits it."""
+    if answers.total_tokens is None:
+        return (answers.input_tokens, answers.output_tokens), "you"
+    mix = public.load().mixes[answers.mix]
+    prompt, reply = (shapes.load().tokens[shape].mean for shape in (mix.input, mix.output))
+    part = prompt / (prompt + reply)
+    total = answers.total_tokens
+    return (total * part, total * (1 - part)), f"you: {total:,.0f} in all, split as in public traffic ({part:.0%} prompt)"
+
+
 def _traffic(answers: Answers, conversations: float | None, gaps: list[Gap]) -> dict[str, Value]:
-    """A synthetic week; with `conversations` the volume is that of the bill, else users times what they do."""
+    """A synthetic week; with `conversations` the volume is that of the bill, else users times what they do, or as it is stated."""
+    stated = None if conversations is not None else stated_traffic(answers, gaps)
+    if stated is not None:
+        return stated
     turns, turns_gap = parts.usual("turns_per_conversation", "traffic.turns_per_conversation")
     often, often_gap = parts.usual("conversations_per_user", "traffic.conversations_per_user")
     users = Value(parts.plain(answers.users), f"{parts.GIVEN}, users on a weekday") if answers.users else None
@@ -72,7 +91,4 @@ def _traffic(answers: Answers, conversations: float | None, gaps: list[Gap]) -> 
     else:
         gaps += [often_gap, turns_gap]
     found = {"daily_active_users": users, "conversations_per_user": often, "turns_per_conversation": turns}
-    for key in ("day_shape", "weekend_factor", "peak_minute_factor"):
-        found[key], gap = parts.usual(key, f"traffic.{key}")
-        gaps.append(gap)
-    return found
+    return found | day_of(answers, gaps)

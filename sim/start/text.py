@@ -21,7 +21,8 @@ def filled_values(draft: Draft) -> list[str]:
     named = [(f"traffic.{key}", value) for key, value in draft.traffic.items()]
     for each in draft.classes:
         named += [(f"request_classes.{each.name}.{key}", value) for key, value in _class_values(each)]
-    named += [("candidates.offers", draft.offers), ("candidates.relays", draft.relays), ("budget.per_month", draft.budget)]
+    named += [("candidates.offers", draft.offers), ("candidates.relays", draft.relays)]
+    named += [("budget.per_month", draft.budget)] if draft.per_mtok is None or draft.budget.text != "0" else []
     return [key for key, value in named if value.filled]
 
 
@@ -44,8 +45,17 @@ def _lines(draft: Draft) -> Iterator[str]:
     yield from _entry("  ", "offers", draft.offers)
     yield from _entry("  ", "relays", draft.relays)
     yield ""
+    if draft.region is not None:
+        yield "policy:"
+        yield from _entry(
+            "  ", "data_residency", Value(f"[{draft.region}]", "given: relays and hosts that state another place or none are left out")
+        )
+        yield ""
     yield "budget:"
-    yield from _entry("  ", "per_month", draft.budget)
+    if draft.per_mtok is None or draft.budget.text != "0":
+        yield from _entry("  ", "per_month", draft.budget)
+    if draft.per_mtok is not None:
+        yield from _entry("  ", "per_mtok", draft.per_mtok)
     yield from _entry("  ", "currency", Value(draft.currency))
 
 
@@ -55,8 +65,7 @@ def _class_values(each: ClassDraft) -> list[tuple[str, Value]]:
         ("input_tokens", each.input_tokens),
         ("output_tokens", each.output_tokens),
         ("models", each.models),
-        ("slo.ttft", each.ttft),
-        ("slo.tpot", each.tpot),
+        *((f"slo.{metric}", limit) for metric, limit in each.promises),
     ]
 
 
@@ -66,9 +75,10 @@ def _class_lines(each: ClassDraft) -> Iterator[str]:
         yield f"    kind: {each.kind}"
     for key, value in _class_values(each)[:4]:
         yield from _entry("    ", key, value)
-    yield "    slo:"
-    yield from _entry("      ", "ttft", each.ttft)
-    yield from _entry("      ", "tpot", each.tpot)
+    if each.promises:
+        yield "    slo:"
+    for metric, limit in each.promises:
+        yield from _entry("      ", metric, limit)
     yield ""
 
 

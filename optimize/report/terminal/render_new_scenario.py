@@ -20,14 +20,25 @@ def render_new(new: NewScenario, program: str = "servemix") -> str:
     if new.recomputed_usd is not None and new.bill_usd is not None and new.row is not None:
         off = new.recomputed_usd / new.bill_usd - 1
         lines.append(f"the bill again, from the file at {new.row.id}: {money(new, new.recomputed_usd)} ({off:+.2%} of yours)")
-    relays, own = money(new, new.quick.relays_usd), money(new, new.quick.own_usd)
-    lines.append(f"before any simulation: {relays} a month at the cheapest relays; {own} or more on own GPUs (a floor: always full)")
+    lines.append(f"before any simulation: {_relays_words(new)}; {_own_words(new)}")
     lines += [line for note in new.notes for line in textwrap.wrap(note, 110, break_on_hyphens=False)]
     if new.filled:
         lines += ["", f"{counted(len(new.filled), 'value is', 'values are')} filled, marked `# filled:` in the file"]
     lines += _ranking(new)
     lines += ["", f"Next: {program} optimize {new.path}"]
     return "\n".join(lines) + "\n"
+
+
+def _relays_words(new: NewScenario) -> str:
+    if not math.isfinite(new.quick.relays_usd):
+        return "no relay of the list serves all of it"
+    return f"{money(new, new.quick.relays_usd)} a month at the cheapest relays"
+
+
+def _own_words(new: NewScenario) -> str:
+    if not math.isfinite(new.quick.own_usd):
+        return "no own GPU of the list serves all of it"
+    return f"{money(new, new.quick.own_usd)} or more on own GPUs (a floor: always full)"
 
 
 def _ranking(new: NewScenario) -> list[str]:

@@ -9,14 +9,15 @@ import numpy as np
 
 from optimize.explain.volume_flip import GAP, MOST, own_share
 from optimize.market.candidates import candidates
-from optimize.market.engine_settings import engine_limits
+from optimize.market.engine_settings import caches_prefixes
 from optimize.market.pools import pool_states
 from optimize.market.relay_bills import metered_prices
 from optimize.money import relay_request_usd
 from optimize.money.metering import without_any_cache
 from optimize.program.solve import solve
 from optimize.records import Flip, LoadLevel, PoolTerms, ProgramInput, RelayTerms
-from optimize.search.loop import Market, Restriction, Settled, settle
+from optimize.search.known_market import Market, Restriction, Settled
+from optimize.search.loop import settle
 from optimize.search.routing import with_escalations
 from sim.engine.step_cost import step_cost
 from sim.requests import Demand
@@ -30,7 +31,7 @@ def hit_flip(settled: Settled, market: Market) -> Flip | None:
     None where prefix caches are off already. Between no hits and today's, loads and prices are interpolated: an approximation, hits
     are an outcome of memory and routing.
     """
-    if not engine_limits(market.scenario).prefix_caching:
+    if not caches_prefixes(market.scenario):
         return None
     market.tell("prefix hits: measuring what the plan would use without any")
     bare = settle(uncached(market), Restriction("no prefix hits", budget_usd=math.inf, gap=GAP, rough=True))

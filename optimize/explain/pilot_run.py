@@ -7,9 +7,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from optimize.market.serve_line import serve_command
 from optimize.money.amounts import amount_usd
 from optimize.result import Pilot, PoolError
-from optimize.search.loop import Settled
+from optimize.search.known_market import Settled
 from sim.calibration.advise import proposals
 from sim.calibration.own_fit import unfitted
 from sim.catalog.facts import Offer
@@ -48,17 +49,6 @@ def cheapest_host(scenario: Scenario, deployment: Deployment) -> Offer | None:
     rented = [offer for offer in known.values() if offer.term == "on_demand" and offer.usd_per_hour > 0]
     fitting = [offer for offer in rented if offer.gpu == deployment.gpu.id and offer.gpus >= deployment.tensor_parallel]
     return min(fitting, key=lambda offer: (offer.usd_per_hour, offer.id), default=None)
-
-
-def serve_command(deployment: Deployment) -> str:
-    """The engine as the plan assumes it. `$MODEL` stands for a checkpoint of the deployment's model in its weight format."""
-    limits = deployment.limits
-    parallel = f" --tensor-parallel-size {deployment.tensor_parallel}" if deployment.tensor_parallel > 1 else ""
-    caching = "" if limits.prefix_caching else " --no-enable-prefix-caching"
-    return (
-        f"vllm serve $MODEL{parallel} --max-num-seqs {limits.max_num_seqs} --max-num-batched-tokens {limits.max_num_batched_tokens} "
-        f"--gpu-memory-utilization {limits.gpu_memory_utilization:g}{caching}"
-    )
 
 
 def own_load_command(settled: Settled, p: int) -> str:

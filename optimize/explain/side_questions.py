@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 from optimize.market.operating_point import OperatingPoint
-from optimize.search.loop import Market, Tell
+from optimize.search.known_market import Market, Tell
 
 LARGE = 200  # pools x hours: programs below are solved before another process has started
 T = TypeVar("T")
@@ -66,11 +66,11 @@ def _ask_quietly(index: int, question: Callable[[Market], T], market: Market) ->
 
 
 def ask(index: int, question: Callable[[Market], T], own: Market, before: Market) -> Answered[T]:
-    """The question put to `own`, with the points that `before` does not have."""
+    """The question put to `own`, with the points that `before` does not have; pools that a question adds come last and stay its own."""
     answer = question(own)
     points = {
         k: fresh
-        for k, (state, known) in enumerate(zip(own.states, before.states, strict=True))
+        for k, (state, known) in enumerate(zip(own.states, before.states, strict=False))
         if (fresh := {key: point for key, point in state.points.items() if key not in known.points})
     }
     return Answered(index, answer, points, ())

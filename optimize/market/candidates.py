@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import product
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from optimize.market.token_factors import class_factors
 from optimize.money.amounts import replica_hour_usd
 from optimize.records import Dropped, PoolOption
 from sim.catalog.facts import Gpu, Model, Offer, WeightFormat
-from sim.engine.deployment import Deployment
+from sim.engine.deployment import KV_BYTES, Deployment
 from sim.engine.memory import kv_blocks, kv_memory_bytes, weight_bytes
 from sim.plural import counted
 from sim.requests import Demand
@@ -27,16 +28,14 @@ GB = 1e9
 
 @dataclass(frozen=True)
 class Shape:
-    """One way to run a model on an offer; `name` reads offer/model/weights[/tpN]."""
+    """One way to run a model on an offer; `name` reads offer/model/weights[/tpN][/kv-fp8]."""
 
     offer: Offer
     deployment: Deployment
 
     @property
     def name(self) -> str:
-        size = self.deployment.tensor_parallel
-        tail = f"/tp{size}" if size > 1 else ""
-        return f"{self.offer.id}/{self.deployment.model.id}/{self.deployment.weights.id}{tail}"
+        return f"{self.offer.id}/{self.deployment.model.id}/{self.deployment.weights.id}{self.deployment.tail}"
 
     @property
     def replicas_per_host(self) -> int:
@@ -168,18 +167,21 @@ def models_of(scenario: Scenario, wanted: Iterable[int]) -> list[Model]:
 
 
 def shapes_of(offer: Offer, model: Model, weights: WeightFormat, scenario: Scenario) -> tuple[list[Shape], list[Dropped]]:
-    """The tensor-parallel degrees at which the model fits: a wide group costs more and is the fastest."""
-    gpu, limits = scenario.catalog.gpus[offer.gpu], engine_limits(scenario)
+    """The tensor-parallel degrees and KV formats at which the model fits: a wide group costs more and is the fastest."""
+    gpu = scenario.catalog.gpus[offer.gpu]
+    limits = engine_limits(scenario, gpu)
     prefix = f"{offer.id}/{model.id}/{weights.id}"
     if gpu.flops.get(weights.needs, 0) <= 0:
         return [], [Dropped(prefix, f"{gpu.id} has no {weights.needs} arithmetic; try {formats_for(gpu, scenario)}")]
     found: list[Shape] = []
     dropped: list[Dropped] = []
-    for size in sorted(scenario.tensor_parallel):
+    for size, kv in product(sorted(scenario.tensor_parallel), scenario.kv_formats):
         if not fits(size, offer):
             continue  # not a choice on this host: no reason is needed
-        shape = Shape(offer, Deployment(model, weights, gpu, size, limits, engine=release_of(scenario)))
-        if model.heads % size:
+        shape = Shape(offer, Deployment(model, weights, gpu, size, limits, KV_BYTES[kv], engine=release_of(scenario)))
+        if kv == "fp8" and gpu.flops.get("fp8", 0) <= 0:
+            dropped.append(Dropped(shape.name, f"{gpu.id} has no fp8 arithmetic, which an fp8 KV cache is read with"))
+        elif model.heads % size:
             dropped.append(Dropped(shape.name, f"{model.heads} attention heads do not split over {size} GPUs"))
         elif kv_blocks(shape.deployment) <= 0:
             dropped.append(Dropped(shape.name, memory_reason(shape.deployment, scenario)))
@@ -209,7 +211,7 @@ def shapes_that_fit(deployment: Deployment, scenario: Scenario) -> str:
         if name not in (deployment.weights.id, "fp8", "int4") or deployment.gpu.flops.get(weights.needs, 0) <= 0:
             continue
         for size in (1, 2, 4, 8):
-            trial = Deployment(deployment.model, weights, deployment.gpu, size, deployment.limits, engine=deployment.engine)
+            trial = replace(deployment, weights=weights, tensor_parallel=size)
             if deployment.model.heads % size == 0 and kv_blocks(trial) > 0:
                 same = name == deployment.weights.id
                 tips.append((not same, f"tensor_parallel {size}" if same else f"{name} on {size}"))

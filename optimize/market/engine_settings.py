@@ -2,26 +2,37 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 
+from sim.catalog.facts import Gpu
 from sim.engine.deployment import CURRENT_RELEASE, EngineLimits
-from sim.engine.release import AHEAD, engine_release
+from sim.engine.release import default_limits, engine_release
 from sim.engine.routers import DEFAULT, WITH_CACHE
 from sim.scenario.scenario import LogTraffic, Scenario
 
 
-def engine_limits(scenario: Scenario) -> EngineLimits:
-    """The scheduler limits of every deployment; counts as whole numbers.
+def engine_limits(scenario: Scenario, gpu: Gpu) -> EngineLimits:
+    """The scheduler limits that deployments on `gpu` start with: those of the scenario, else those of the engine on such a card.
 
-    The prefix cache is on unless the scenario turns it off (as in vLLM V1), and off where no request begins like another: there it finds
-    nothing, and the simulator is faster without.
+    A number of sequences that is not stated is at most that of the tokens, as in vLLM, and tokens that are not stated are at least the
+    sequences. The prefix cache is on unless the scenario turns it off (as in vLLM V1), and off where no request begins like another:
+    there it finds nothing, and the simulator is faster without.
     """
     kinds = {f.name: f.type for f in fields(EngineLimits)}
     stated = {k: v for k, v in scenario.engine.items() if k in kinds}
     given = {k: int(v) if "int" in str(kinds[k]) else bool(v) if kinds[k] == "bool" else v for k, v in stated.items()}
-    given["async_scheduling"] = release_of(scenario) in AHEAD
-    given["prefix_caching"] = bool(given.get("prefix_caching", True)) and shares_prefixes(scenario)
-    return EngineLimits(**given)  # type: ignore[arg-type]
+    limits = replace(default_limits(release_of(scenario), gpu), **given)  # type: ignore[arg-type]
+    tokens, seqs = limits.max_num_batched_tokens, limits.max_num_seqs
+    if "max_num_seqs" not in given:
+        limits = replace(limits, max_num_seqs=min(seqs, tokens))
+    elif "max_num_batched_tokens" not in given:
+        limits = replace(limits, max_num_batched_tokens=max(seqs, tokens))
+    return replace(limits, prefix_caching=caches_prefixes(scenario))
+
+
+def caches_prefixes(scenario: Scenario) -> bool:
+    """Whether replicas keep a prefix cache in which anything can be found."""
+    return bool(scenario.engine.get("prefix_caching", True)) and shares_prefixes(scenario)
 
 
 def release_of(scenario: Scenario) -> str:
@@ -45,4 +56,4 @@ def router_of(scenario: Scenario) -> str:
     """The router that the scenario names; without a name, the one that sends a turn where its history is cached, if anything is cached."""
     if scenario.policy.router is not None:
         return scenario.policy.router
-    return WITH_CACHE if engine_limits(scenario).prefix_caching else DEFAULT
+    return WITH_CACHE if caches_prefixes(scenario) else DEFAULT

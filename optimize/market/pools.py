@@ -66,6 +66,7 @@ class PoolState:
     points  (replicas, mix) -> operating point measured
     given   what a whole fleet was seen to carry, in place of measured points
     correction   factor on the load from verification (1: never contradicted)
+    explored     other engine limits were tried for it, or it came of such a trial
     lead_s, linger_s   how long hosts must be up before their first hour and stay after their last one, learnt where the day is played
     """
 
@@ -78,6 +79,7 @@ class PoolState:
     given: PoolTerms | None = None
     lead_s: float = 0.0
     linger_s: float = 0.0
+    explored: bool = False
 
     def inflation(self, replicas: int, mix: tuple[float, ...]) -> float:
         """Measured load over optimistic load at one point; inf where the pool cannot serve that mix inside its promises."""

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from sim.catalog.check import nearest
+from sim.engine.deployment import ENGINE_LIMITS, KV_BYTES
 from sim.scenario.scenario import Scenario
 
-KV_BYTES = {"auto": 2, "fp8": 1}
-LIMITS = ("max_num_seqs", "max_num_batched_tokens")
-POOL_KEYS = ("classes", *LIMITS, "kv", "overflow")
+POOL_KEYS = ("classes", *ENGINE_LIMITS, "kv", "overflow")
 
 
 @dataclass(frozen=True)
@@ -71,7 +70,7 @@ def parse_options(text: str, scenario: Scenario, keys: tuple[str, ...] = POOL_KE
         raise ValueError(f'kv: "{kv}" is unknown; write {" or ".join(KV_BYTES)}')
     overflow, spill_to = _overflow(found["overflow"]) if "overflow" in found else (None, "")
     classes = _classes(found["classes"], scenario) if "classes" in found else None
-    limits = {name: _whole(name, found[name]) for name in LIMITS if name in found}
+    limits = {name: _whole(name, found[name]) for name in ENGINE_LIMITS if name in found}
     return EntryOptions(classes, limits, KV_BYTES[kv], overflow, spill_to)
 
 

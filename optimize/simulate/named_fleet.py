@@ -151,7 +151,7 @@ def parse_pool(part: str, scenario: Scenario, options: EntryOptions) -> NamedPoo
     wanted = wanted_models(scenario)
     if pieces[1] not in wanted:
         raise ValueError(f"no class of {scenario.name} takes answers of {pieces[1]}; they take {', '.join(wanted)}")
-    limits = replace(engine_limits(scenario), **options.limits)  # type: ignore[arg-type]  # both are whole numbers
+    limits = engine_limits(replace(scenario, engine={**scenario.engine, **options.limits}), catalog.gpus[gpu_id])
     if limits.max_num_batched_tokens < limits.max_num_seqs:
         tokens, seqs = limits.max_num_batched_tokens, limits.max_num_seqs
         raise ValueError(f"max_num_batched_tokens: {tokens} is below max_num_seqs {seqs}; write both, the first at least as large")

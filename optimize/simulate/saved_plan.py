@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from optimize.market.cascades import cascade_of, with_classified
 from optimize.market.engine_settings import engine_limits, priorities_of, release_of
 from optimize.market.failover import failovers
 from optimize.market.token_factors import class_factors, fleet_factors
-from sim.engine.deployment import PS, Deployment
+from sim.engine.deployment import KV_BYTES, PS, Deployment
 from sim.engine.memory import kv_blocks
 from sim.engine.pool import Pool
 from sim.engine.step_cost import step_cost
@@ -72,7 +73,7 @@ def fleet_in(plan: dict[str, Any], scenario: Scenario, t: int, router: str) -> t
     models: list[str] = []
     calibrated = True
     for entry, replicas in pools:
-        deployment = _deployment(entry, scenario)
+        deployment = deployment_of(entry, scenario)
         cost = step_cost(deployment, scenario.catalog.calibration)
         calibrated &= cost.calibrated
         network_ps = round(scenario.policy.network_s * PS)
@@ -107,13 +108,17 @@ def _targets(
     return pools, relays, shares
 
 
-def _deployment(entry: dict[str, Any], scenario: Scenario) -> Deployment:
+def deployment_of(entry: dict[str, Any], scenario: Scenario) -> Deployment:
+    """The deployment of an entry of `fleet` in plan.json; engine limits and KV format that it lacks are those of the scenario."""
     catalog = scenario.catalog
+    limits = engine_limits(scenario, catalog.gpus[entry["gpu"]])
+    stated = {name: int(value) for name, value in (entry.get("engine") or {}).items()}
     return Deployment(
         model=catalog.models[entry["model"]],
         weights=catalog.weight_formats[entry["weights"]],
         gpu=catalog.gpus[entry["gpu"]],
         tensor_parallel=int(entry["tensor_parallel"]),
-        limits=engine_limits(scenario),
+        limits=replace(limits, **stated),  # type: ignore[arg-type]  # both are whole numbers
+        kv_bytes_per_number=KV_BYTES[entry.get("kv_format") or "auto"],
         engine=release_of(scenario),
     )

@@ -63,12 +63,15 @@ COST = (
     Column("detail", "str", "", "how it is computed"),
 )
 FLEET = (
-    Column("pool", "str", "", "offer/model/weights[/tpN]:classes"),
+    Column("pool", "str", "", "offer/model/weights[/tpN][/kv-fp8][/limits]:classes"),
     Column("offer", "str", "", "what is rented"),
     Column("gpu", "str", "", "GPU type"),
     Column("model", "str", "", "model that the replicas run"),
     Column("weights", "str", "", "weight format"),
     Column("tensor_parallel", "int", "GPUs", "GPUs per replica"),
+    Column("kv_format", "str", "", "format of the KV cache: auto (16 bit) or fp8"),
+    Column("max_num_seqs", "int", "sequences", "engine limit: sequences in one step"),
+    Column("max_num_batched_tokens", "int", "tokens", "engine limit: tokens in one step"),
     Column("term", "str", "", "on_demand, reserved_1y, reserved_3y, spot or owned"),
     Column("base", "int", "replicas", "replicas that run in every hour"),
     Column("peak", "int", "replicas", "replicas in the busiest hour"),

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from optimize.market.serve_line import serve_command
 from optimize.money import HOUR_S
 from optimize.records import Flip, PlayedHour, SloVerdict
 from optimize.result import Plan
@@ -17,6 +18,7 @@ from optimize.tables.finance_tables import Money
 from optimize.tables.quality_table import quality_json
 from optimize.tables.tables import UNSERVED, flow_table, relay_table, used_pools, used_relays
 from optimize.tables.uncertainty_table import uncertainty_json
+from sim.engine.deployment import ENGINE_LIMITS
 from sim.exact import dot
 
 SCHEMA = "servemix.plan/1"
@@ -147,6 +149,9 @@ def _pool(plan: Plan, bill: Bill, p: int) -> Json:
         "model": shape.model.id if shape else None,
         "weights": shape.weights.id if shape else None,
         "tensor_parallel": shape.tensor_parallel if shape else 1,
+        "kv_format": shape.kv_format if shape else None,
+        "engine": {name: getattr(shape.limits, name) for name in ENGINE_LIMITS} if shape else None,
+        "serve": serve_command(shape) if shape else None,
         "term": option.offer.term,
         "elastic": option.offer.elastic,
         "replicas_per_host": option.replicas_per_host,

@@ -50,7 +50,10 @@ def host_name(offer: Offer) -> str:
 
 
 def pool_name(option: PoolOption, class_names: tuple[str, ...]) -> str:
-    """A pool for people: "llama-3.3-70b for chat on 2xH100, Verda"; a pool for three or more classes counts them."""
+    """A pool for people: "llama-3.3-70b for chat on 2xH100, Verda"; a pool for three or more classes counts them.
+
+    What the plan chose for its engine follows in brackets: "(kv-fp8, 512-tokens)".
+    """
     served = option.deployment.model.id if option.deployment else "your own measurements"
     names = [class_names[c] for c in option.classes]
     who = (
@@ -60,7 +63,9 @@ def pool_name(option: PoolOption, class_names: tuple[str, ...]) -> str:
         if len(names) == len(class_names)
         else counted(len(names), "class", "classes")
     )
-    return f"{served} for {who} on {host_name(option.offer)}"
+    tail = option.deployment.tail.strip("/").replace("/", ", ") if option.deployment else ""
+    settings = ", ".join(part for part in tail.split(", ") if part and not part.startswith("tp"))
+    return f"{served} for {who} on {host_name(option.offer)}{f' ({settings})' if settings else ''}"
 
 
 def relay_name(relay: Relay) -> str:

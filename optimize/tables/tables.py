@@ -16,6 +16,7 @@ from optimize.result import Plan
 from optimize.tables import columns
 from optimize.tables.bill_lines import Bill, bill_of, cents_of
 from optimize.tables.columns import Table, Value, table_of
+from sim.engine.deployment import ENGINE_LIMITS
 from sim.exact import dot
 
 UNSERVED = "(unserved)"
@@ -73,6 +74,8 @@ def fleet_table(plan: Plan, bill: Bill) -> Table:
                 "model": shape.model.id if shape else "",
                 "weights": shape.weights.id if shape else "",
                 "tensor_parallel": shape.tensor_parallel if shape else 1,
+                "kv_format": shape.kv_format if shape else "",
+                **{name: getattr(shape.limits, name) if shape else None for name in ENGINE_LIMITS},
                 "term": option.offer.term,
                 "base": int(replicas.min()),
                 "peak": int(replicas.max()),

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from optimize.market.candidates import candidates
-from optimize.market.engine_settings import engine_limits, release_of
 from optimize.money.amounts import replica_hour_usd
+from optimize.simulate.saved_plan import deployment_of
 from optimize.tables.columns import Column, Table, Value
 from optimize.whatif.pool_rate import PoolRate
 from optimize.whatif.study import Outcome
@@ -62,15 +62,7 @@ def main_deployment(scenario: Scenario, plan: dict[str, Any]) -> Deployment | No
     """What the plan spends most own money on; else the candidate on the cheapest host."""
     if plan["fleet"]:
         entry = max(plan["fleet"], key=lambda each: float(each["cost_per_month"]))
-        catalog, size = scenario.catalog, int(entry["tensor_parallel"])
-        return Deployment(
-            catalog.models[entry["model"]],
-            catalog.weight_formats[entry["weights"]],
-            catalog.gpus[entry["gpu"]],
-            size,
-            engine_limits(scenario),
-            engine=release_of(scenario),
-        )
+        return deployment_of(entry, scenario)
     options, _ = candidates(scenario, demand_of(scenario))
     found = [option for option in options if option.deployment is not None]
     cheapest = min(found, key=lambda option: (replica_hour_usd(option.offer, option.replicas_per_host), option.id), default=None)

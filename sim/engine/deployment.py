@@ -11,6 +11,8 @@ from sim.catalog.facts import Gpu, Model, WeightFormat
 
 BLOCK_TOKENS = 16
 PS = 10**12  # picoseconds in a second
+KV_BYTES = {"auto": 2, "fp8": 1}  # format of the KV cache, as vLLM names it -> bytes per number
+ENGINE_LIMITS = ("max_num_seqs", "max_num_batched_tokens")  # of EngineLimits: those that a plan chooses
 CURRENT_RELEASE = "vllm-0.14"  # what plans run unless the scenario names a version; sim/engine/release.py lists them
 
 
@@ -32,7 +34,10 @@ class EngineLimits:
 
 @dataclass(frozen=True)
 class Deployment:
-    """What every replica of a pool runs; `id` reads model/weights/gpu[/tpN]."""
+    """What every replica of a pool runs; `id` reads model/weights/gpu[/tpN][/kv-fp8][/variant].
+
+    `variant` names engine limits that a plan chose in place of those that the engine starts with: "512-tokens".
+    """
 
     model: Model
     weights: WeightFormat
@@ -41,11 +46,23 @@ class Deployment:
     limits: EngineLimits = field(default_factory=EngineLimits)
     kv_bytes_per_number: int = 2  # 2: bf16, 1: fp8
     engine: str = CURRENT_RELEASE  # sim/engine/release.py
+    variant: str = ""
 
     @property
     def id(self) -> str:
-        tail = f"/tp{self.tensor_parallel}" if self.tensor_parallel > 1 else ""
-        return f"{self.model.id}/{self.weights.id}/{self.gpu.id}{tail}"
+        return f"{self.model.id}/{self.weights.id}/{self.gpu.id}{self.tail}"
+
+    @property
+    def kv_format(self) -> str:
+        """The format of the KV cache, as vLLM names it."""
+        return next(name for name, number in KV_BYTES.items() if number == self.kv_bytes_per_number)
+
+    @property
+    def tail(self) -> str:
+        """What follows model and weights in names: "/tp2/kv-fp8/512-tokens"; empty for one GPU and an engine as it starts."""
+        parallel = f"/tp{self.tensor_parallel}" if self.tensor_parallel > 1 else ""
+        cache = "/kv-fp8" if self.kv_bytes_per_number == 1 else ""
+        return parallel + cache + (f"/{self.variant}" if self.variant else "")
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,9 @@ from sim.catalog.facts import Catalog, Offer, Relay
 from sim.scenario.routing.routing_rules import Classifier, Routing
 from sim.scenario.written_text import Origin, WrittenText
 
+BATCHED_TOKENS = (512, 1024, 2048, 4096, 8192)  # engine limits that a plan may choose from, unless the scenario says otherwise
+SEQUENCES = (64, 128, 256, 512, 1024)
+
 
 @dataclass(frozen=True)
 class Tokens:
@@ -271,7 +274,10 @@ class Future:
 
 @dataclass(frozen=True)
 class Scenario:
-    """`offers` and `relays` hold the resolved candidates; `weights` and `tensor_parallel` the shapes to try on each offer."""
+    """`offers` and `relays` hold the resolved candidates; `weights` and `tensor_parallel` the shapes to try on each offer.
+
+    `kv_formats`, `batched_tokens` and `sequences` likewise: formats of the KV cache, and engine limits that a plan may choose from.
+    """
 
     name: str
     description: str
@@ -296,6 +302,9 @@ class Scenario:
     futures: tuple[Future, ...] = ()
     ranges: dict[str, tuple[float, float]] = field(default_factory=dict)  # low and high end of uncertain inputs, by key or factor.NAME
     routing: Routing | None = None  # tiers of models, the classifier, evaluations; None: not given
+    kv_formats: tuple[str, ...] = ("auto",)
+    batched_tokens: tuple[int, ...] = BATCHED_TOKENS
+    sequences: tuple[int, ...] = SEQUENCES
     overrides: tuple[str, ...] = ()  # `--set` texts that the scenario was loaded with
     text: WrittenText | None = None  # what it was read from, where that is no file
 

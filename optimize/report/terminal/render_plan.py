@@ -10,6 +10,7 @@ import numpy as np
 from rich.console import Console
 from rich.text import Text
 
+from optimize.market.serve_line import serve_command
 from optimize.money.all_in import all_in
 from optimize.program.rows.escalations import answered_shares
 from optimize.records import HostMove
@@ -84,6 +85,8 @@ def _hours(console: Console, plan: Plan, bill: Bill) -> None:
     for p in tables.used_pools(plan):
         option = plan.program.pools[p].option
         _series(console, plan, f"{_label(plan, option.id)}, replicas", plan.solution.hosts[p] * option.replicas_per_host)
+        if option.deployment is not None:
+            show(console, Text(f"  {serve_command(option.deployment)}", style="dim"))
     if relayed.any():
         _series(console, plan, "to relays, % of requests", np.round(100 * relayed / np.maximum(total, 1e-12)))
 

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Discriminator, Field, Tag
 
+from sim.scenario.scenario import BATCHED_TOKENS, SEQUENCES
 from sim.scenario.schema.evidence import ContractOf, priced
 from sim.scenario.schema.fields import (
     Amount,
@@ -98,6 +99,7 @@ def _entry(value: Any) -> str:
 
 OfferEntry = Annotated[Annotated[Name, Tag("«name»")] | Annotated[OfferSpec, AfterValidator(priced), Tag("«row»")], Discriminator(_entry)]
 RelayEntry = Annotated[Annotated[Name, Tag("«name»")] | Annotated[RelaySpec, AfterValidator(priced), Tag("«row»")], Discriminator(_entry)]
+EngineLimit = Annotated[int, Field(ge=1, le=1_000_000)]
 TensorParallel = Annotated[int, Field(ge=1, le=64)]
 
 
@@ -113,6 +115,16 @@ class Candidates(Keys):
     )
     tensor_parallel: Annotated[list[TensorParallel], Field(min_length=1)] = Field(
         default=[1, 2, 4, 8], description="GPUs that share one replica, to try on each offer"
+    )
+    kv_formats: Annotated[list[Literal["auto", "fp8"]], Field(min_length=1)] = Field(
+        default=["auto"],
+        description="formats of the KV cache to try: `auto` is 16 bit, `fp8` holds twice as much; test answer quality first",
+    )
+    max_num_batched_tokens: Annotated[list[EngineLimit], Field(min_length=1)] = Field(
+        default=list(BATCHED_TOKENS), description="limits of tokens in one step that a pool may run with; `engine:` fixes one for all pools"
+    )
+    max_num_seqs: Annotated[list[EngineLimit], Field(min_length=1)] = Field(
+        default=list(SEQUENCES), description="limits of sequences in one step that a pool may run with; `engine:` fixes one for all pools"
     )
     measured_capacity: FileName | None = Field(
         default=None,

@@ -226,3 +226,10 @@ def test_policy_and_evidence_hold_for_measured_capacities_too(tmp_path: Path) ->
     plan = unverified_plan(denied, 1, lambda _: None)
     assert plan.status == "infeasible" and {each.name for each in plan.dropped} == {"A10G", "A100"}
     assert unverified_plan(replace(denied, policy=replace(denied.policy, trust_claims=True)), 1, lambda _: None).status == "unverified"
+
+
+def test_an_fp8_cache_is_a_deployment_of_its_own_where_it_is_asked_for_and_the_card_can_read_it() -> None:
+    plain, _ = found(market(host("h", "h100"), host("a", "a100-80")))
+    asked, dropped = found(market(host("h", "h100"), host("a", "a100-80"), kv_formats=("auto", "fp8")))
+    assert set(asked) - set(plain) == {name.replace("/bf16:", "/bf16/kv-fp8:") for name in plain if name.startswith("h/")}
+    assert dropped["a/llama-3.1-8b/bf16/kv-fp8"].startswith("a100-80 has no fp8 arithmetic")

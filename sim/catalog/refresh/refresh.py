@@ -109,7 +109,7 @@ def run(
     file where the package has no dates.
     """
     named = load_mapping(package, mapping, PACKAGES) if package in PACKAGES else {}
-    _check_day(file or RELAYS, package, on, today or date.today())
+    doubts = _check_day(file or RELAYS, package, on, today or date.today())
     found = refresh(file, installed(package, on), named, on, accept_large)
     if mapping is not None:
         rows = read_relays(file or RELAYS, found.before)
@@ -118,25 +118,41 @@ def run(
             raise InputError([f"{mapping}: {package}.{each}: {found.file} has no such row; {instead(each, rows)}" for each in strange])
     if save and found.changed:
         write(file, found)
-    return found
+    return replace(found, notices=found.notices + doubts)
 
 
-def _check_day(path: Path, name: str, on: date, clock: date) -> None:
+def _check_day(path: Path, name: str, on: date, clock: date) -> tuple[str, ...]:
     """A source is dated by a day on which somebody can have looked: not one to come, nor one before the package was made.
 
-    A clock that is behind the file's newest source does not make that a day to come.
+    A clock that is behind the file's newest source does not make that a day to come. A price that begins after the newest look at the file
+    may have been announced before, so it makes no earlier day unknown: such a day is accepted, and told in what is returned.
     """
     sources = [row.source.date for row in read_relays(path, _read(path)).values()]
     dates = [date.fromisoformat(day) for day in sources if len(day) == len("2026-11-30")]
     today = max([clock, *dates])
-    made = installed(name, today).newest
-    newest = made or max(dates, default=on)
+    looked = min(today, max(map(_first_day, sources), default=on))
+    made = installed(name, looked).newest
+    newest = made or looked
     days = f"write a day from {newest} to {today}, or leave --on out"
     if on > today:
         raise InputError(f"catalog refresh: --on {on} is in the future, so its prices are not known yet; {days}")
     if on < newest:
         whose = f"the newest price in {name}" if made else f"the newest price in {path.name}"
         raise InputError(f"catalog refresh: --on {on}: {whose} is of {newest}, so it says nothing of earlier days; {days}")
+    begun = installed(name, today).newest
+    if begun is None or begun <= on:
+        return ()
+    return (f"{name} has prices that begin on {begun}, after {on}: if it was made after that day, its undated prices may be newer too",)
+
+
+def _first_day(text: str) -> date:
+    """The first day that a source of that date can mean.
+
+    >>> _first_day("2026"), _first_day("2026-11"), _first_day("2026-11-03")
+    (datetime.date(2026, 1, 1), datetime.date(2026, 11, 1), datetime.date(2026, 11, 3))
+    """
+    year, month, day = (*map(int, text.split("-")), 1, 1)[:3]
+    return date(year, month, day)
 
 
 def _read(path: Path) -> str:

@@ -343,8 +343,8 @@ def test_a_package_whose_newest_price_is_old_is_warned_of(place: Path) -> None:
 @pytest.mark.parametrize(
     ("day", "said"),
     [
-        (date(2026, 12, 1), "--on 2026-12-01 is in the future, so its prices are not known yet; write a day from 2026-09-10 to 2026-11-30"),
-        (date(2020, 1, 1), "--on 2020-01-01: the newest price in genai-prices is of 2026-09-10, so it says nothing of earlier days; write"),
+        (date(2026, 12, 1), "--on 2026-12-01 is in the future, so its prices are not known yet; write a day from 2026-08-01 to 2026-11-30"),
+        (date(2020, 1, 1), "--on 2020-01-01: the newest price in relays.yaml is of 2026-08-01, so it says nothing of earlier days; write"),
     ],
 )
 def test_a_day_to_come_or_before_the_package_is_refused_and_nothing_is_written(place: Path, day: date, said: str) -> None:
@@ -352,6 +352,20 @@ def test_a_day_to_come_or_before_the_package_is_refused_and_nothing_is_written(p
         run(place / "relays.yaml", "genai-prices", place / "mapping.yaml", day, True, True, today=DAY)
     assert len(told.value.problems) == 1 and said in told.value.problems[0]
     assert (place / "relays.yaml").read_text() == FILE
+
+
+@pytest.mark.parametrize("clock", [date(2026, 12, 31), date(2027, 1, 1), date(2027, 6, 30)])
+def test_a_price_that_was_announced_makes_no_earlier_day_unknown_once_it_has_begun(place: Path, clock: date) -> None:
+    found = run(place / "relays.yaml", "genai-prices", place / "mapping.yaml", DAY, False, False, today=clock)
+    assert found.on == DAY and found.changed == refreshed(place).changed
+    told = any("has prices that begin on 2027-01-01, after 2026-11-30" in notice for notice in found.notices)
+    assert told == (clock.year == 2027)
+
+
+def test_the_example_of_the_help_works_on_every_later_day() -> None:
+    pytest.importorskip("genai_prices", reason="pip install genai-prices")
+    for clock in (date(2026, 12, 1), date(2027, 1, 1), date(2030, 1, 1)):
+        assert run(None, "genai-prices", None, DAY, False, False, today=clock).on == DAY
 
 
 def test_a_clock_behind_the_file_may_still_name_the_day_of_the_file(place: Path) -> None:

@@ -14,6 +14,7 @@ from optimize.commands import calibrate, check, compare, decide, deploy, new, op
 from optimize.commands.catalog import tables
 from optimize.commands.common import app
 from optimize.commands.estimate import estimate
+from sim.interrupts import repeated
 from sim.version import VERSION
 
 BROKEN_PIPE = 141  # as shells count a process that SIGPIPE ended
@@ -45,7 +46,8 @@ def main() -> None:
         write_anything(stream)
     code: Any = 0
     try:
-        app()
+        with repeated():
+            app()
     except ServeMixError as error:
         code = error.exit_code
         say(error)

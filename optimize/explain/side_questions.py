@@ -8,6 +8,7 @@ from typing import Generic, TypeVar
 
 from optimize.market.operating_point import OperatingPoint
 from optimize.search.known_market import Market, Tell
+from optimize.search.processes import processes
 
 LARGE = 200  # pools x hours: programs below are solved before another process has started
 T = TypeVar("T")
@@ -45,10 +46,10 @@ def _here(market: Market, questions: Sequence[Callable[[Market], T]]) -> list[An
 
 def _in_processes(market: Market, questions: Sequence[Callable[[Market], T]]) -> Iterator[Answered[T]]:
     """In the order in which they are finished; each says then what it had to say."""
-    from joblib import Parallel, delayed
+    from joblib import delayed
 
     alone = replace(market, jobs=1, tell=_nobody)
-    parallel = Parallel(n_jobs=min(market.jobs, len(questions)), return_as="generator_unordered", pre_dispatch="n_jobs", batch_size=1)
+    parallel = processes(min(market.jobs, len(questions)), return_as="generator_unordered", pre_dispatch="n_jobs", batch_size=1)
     for each in parallel(delayed(_ask_quietly)(k, question, alone) for k, question in enumerate(questions)):
         for line in each.said:
             market.tell(line)

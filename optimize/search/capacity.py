@@ -11,6 +11,7 @@ from optimize.market.engine_settings import router_of
 from optimize.market.operating_point import OperatingPoint, Probe
 from optimize.search.cache import CapacityStore
 from optimize.search.cache_lock import once
+from optimize.search.processes import processes
 from optimize.search.rate_search import measure, search_settings
 from sim.engine.memory import kv_blocks
 from sim.named_files import sha256_of
@@ -78,9 +79,9 @@ def measure_all(scenario: Scenario, probes: Sequence[Probe], store: CapacityStor
 
 def measured(scenario: Scenario, probes: Sequence[Probe], jobs: int) -> list[OperatingPoint]:
     """Operating points of all probes, measured in `jobs` processes."""
-    from joblib import Parallel, delayed
+    from joblib import delayed
 
     lean = replace(scenario, warnings=())
     if len(probes) >= jobs:
-        return list(Parallel(n_jobs=jobs)(delayed(measure)(lean, p) for p in probes))
+        return list(processes(jobs)(delayed(measure)(lean, p) for p in probes))
     return [measure(lean, p, jobs) for p in probes]

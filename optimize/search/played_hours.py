@@ -14,6 +14,7 @@ from optimize.search.capacity import SEMANTICS
 from optimize.search.fresh_seeds import LOOKS
 from optimize.search.hour_cache import RULES, plausible_hour, restored, stored
 from optimize.search.hour_evidence import HourEvidence, decided, gather, quantiles_of
+from optimize.search.processes import processes
 from optimize.search.simulated_hour import WARMUP_S, Hour, HourSample, sample_of, without_backlog
 from optimize.search.stretch import Stretch, change_stretches, day_stretches, stretch_of
 from sim.engine.deployment import PS, StepCost
@@ -59,7 +60,7 @@ def play(
     the week will be. `evidence` is that of the hours by themselves, of which the scatter is known. Empty where nothing ever changes, and
     where a classifier stands before the fleet. Stretches that `store` has are not simulated again.
     """
-    from joblib import Parallel, delayed
+    from joblib import delayed
 
     store, length_s = CapacityStore(None) if store is None else store, slice_length_s(scenario)
     wanted = day_stretches(problem.demand, length_s) if proof == "day" else change_stretches(problem, solution, length_s)
@@ -72,7 +73,7 @@ def play(
     if missing:
         hours = sum(len(stretches[k].moves) for k in missing)
         tell(f"playing {counted(hours, 'hour')} after the hour before, event by event")
-    played = Parallel(n_jobs=jobs)(delayed(play_stretch)(scenario, problem, stretches[k], seeds, alone) for k in missing)
+    played = processes(jobs)(delayed(play_stretch)(scenario, problem, stretches[k], seeds, alone) for k in missing)
     for k, hours_played in zip(missing, played, strict=True):
         store.put(keys[k], {"hours": [{"hour": stored(each.hour), "soon": stored(each.soon)} for each in hours_played]})
         known[k] = hours_played

@@ -12,6 +12,7 @@ from optimize.market.engine_settings import priorities_of, router_of
 from optimize.market.operating_point import OperatingPoint, Probe, pool_of
 from optimize.records import Floats, SloRow
 from optimize.search.fresh_seeds import deviations, seeds_of
+from optimize.search.processes import processes
 from optimize.search.simulated_hour import HOUR_S
 from optimize.search.stability import DRIFT, LOG_DRIFT, PART, stable_drift, wait_growth
 from sim.engine.deployment import PS
@@ -87,9 +88,9 @@ def try_rate(scenario: Scenario, probe: Probe, rate_rps: float, seeds: Sequence[
     """What `probe` attains at a total rate of `rate_rps` on the seeds given, watched for `hours` times its window."""
     seeds = seeds_of(scenario.seed, seeds)
     if jobs > 1 and len(seeds) > 1:
-        from joblib import Parallel, delayed
+        from joblib import delayed
 
-        runs = list(Parallel(n_jobs=jobs)(delayed(run_seed)(scenario, probe, rate_rps, seed, hours) for seed in seeds))
+        runs = list(processes(jobs)(delayed(run_seed)(scenario, probe, rate_rps, seed, hours) for seed in seeds))
     else:
         runs = [run_seed(scenario, probe, rate_rps, seed, hours) for seed in seeds]
     return trial_of(probe.slos, runs)

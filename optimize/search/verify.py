@@ -13,6 +13,7 @@ from optimize.search.cache import CapacityStore
 from optimize.search.fresh_seeds import LOOKS, RARE_REQUESTS, enough, seeds_of
 from optimize.search.hour_cache import hour_key, known_hour, stored
 from optimize.search.hour_evidence import HourEvidence, attained, blocks_of, counts_of, decided, gather, quantiles_of, telling, worth_more
+from optimize.search.processes import processes
 from optimize.search.simulated_hour import Hour, HourSample, fleet_of, simulate_hour
 from sim.engine.deployment import StepCost
 from sim.exact import dot
@@ -61,8 +62,6 @@ def verify(
     `stop_after`, ends once so many hours do not hold: enough to know that the plan must change. Hours that `store` has are not
     simulated again.
     """
-    from joblib import Parallel
-
     store = CapacityStore(None) if store is None else store
     asked = seeds_of(scenario.seed, (*seeds, *more_seeds))
     chosen = hours_to_simulate(problem, solution) if hours is None else list(hours)
@@ -72,7 +71,7 @@ def verify(
     worst: dict[int, float] = {}
     ahead: dict[int, HourSample] = {}
     failed = 0
-    with Parallel(n_jobs=jobs) as parallel:
+    with processes(jobs) as parallel:
         for k, hour in enumerate(slots):
             known = remembered(store, keys[k], problem, hour, worst)
             if known is None:

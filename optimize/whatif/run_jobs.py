@@ -10,12 +10,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from optimize.search.processes import processes
 from optimize.tables.folder import check_folder, write_bytes
 from optimize.whatif.cluster import joined
 from optimize.whatif.study import Outcome
 from optimize.whatif.task import Job, in_turns
 from optimize.whatif.task import run as run_job
 from sim.engine.warm import warm_up
+from sim.interrupts import heard
 from sim.plural import counted
 
 Tell = Callable[[str], None]
@@ -65,6 +67,7 @@ def run_all(tasks: Sequence[Job], where: Where) -> Ran:
                 kept.put(key, outcome)
                 progress.one(outcome)
     except KeyboardInterrupt:
+        heard()
         interrupted = True
         done = f"{len(found)} of {counted(len(set(keys)), 'point is', 'points are')} finished"
         where.tell(f"interrupted: {done}{' and kept' if where.out else ''}")
@@ -96,11 +99,14 @@ def finished(todo: dict[str, Job], where: Where, client: Any) -> Iterator[tuple[
 
 
 def sent(tasks: dict[str, Job], where: Where) -> Iterator[tuple[str, Outcome]]:
-    """One round of `finished`, on whatever joblib's active backend is."""
+    """One round of `finished`: in processes here, or on the cluster, which is joblib's active backend then."""
     from joblib import Parallel, delayed
 
-    jobs = min(where.jobs, len(tasks)) if where.cluster is None else -1
-    parallel = Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1, pre_dispatch="all" if where.cluster else "2*n_jobs")
+    how: dict[str, Any] = {"return_as": "generator_unordered", "batch_size": 1}
+    if where.cluster is None:
+        parallel = processes(min(where.jobs, len(tasks)), pre_dispatch="2*n_jobs", **how)
+    else:
+        parallel = Parallel(n_jobs=-1, pre_dispatch="all", **how)
     yield from parallel(delayed(named)(key, tasks[key]) for key in in_turns(tasks))
 
 

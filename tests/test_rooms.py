@@ -16,7 +16,7 @@ HOUSES = ("servemix", "cli", "optimize", "sim")  # each may import itself and wh
 OURS = (*HOUSES, "tests", "benchmarks")
 # Every room may import the rooms that stand before it, and no other. A loose module of `optimize` or `sim` is a room of one file.
 ORDER = (
-    *("sim.version", "sim.progress"),
+    *("sim.version", "sim.progress", "sim.interrupts"),
     *("sim.errors", "sim.named_files", "sim.guarded_yaml", "sim.plain_cells", "sim.plural", "sim.exact", "sim.streams"),
     *("sim.catalog", "sim.requests", "sim.request_log"),
     *("sim.engine", "sim.latency"),

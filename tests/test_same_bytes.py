@@ -29,6 +29,7 @@ DRAWS = {"standard_normal", "normal", "lognormal", "standard_exponential", "expo
 OTHERS = (
     {"OPENBLAS_CORETYPE": "Prescott", "NPY_DISABLE_CPU_FEATURES": "X86_V3", "GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX2,-FMA"},
     {"OPENBLAS_CORETYPE": "Haswell"},
+    {"OPENBLAS_CORETYPE": "Zen", "NPY_DISABLE_CPU_FEATURES": "X86_V4"},
 )
 ARRIVALS = """
 import hashlib
@@ -42,6 +43,16 @@ for name in ("million_dau", "support_bot", "two_offers"):
     for requests in (some, at_rates(scenario, rates, 5, n_requests=5000)):
         for column in vars(requests).values():
             print(hashlib.sha256(column.tobytes()).hexdigest())
+"""
+MARKETS = """
+from pathlib import Path
+from optimize.plan import market_for
+from optimize.search.cache_key import content_hash
+from sim.scenario import load_scenario
+for name in ("million_dau", "two_offers"):
+    market, _ = market_for(load_scenario(Path("scenarios") / f"{name}.yaml"), jobs=1)
+    states = [(state.option.id, state.base, state.cost) for state in market.states]
+    print(content_hash(market.demand, market.slos, market.relays, states))
 """
 
 
@@ -88,8 +99,10 @@ def played(command: list[str], settings: dict[str, str], folder: Path) -> str:
     return hashlib.sha256(done.stdout).hexdigest()
 
 
-def test_arrivals_are_the_same_bytes_on_other_processors(tmp_path: Path) -> None:
-    here, there = (played(["-W", "ignore", "-c", ARRIVALS], settings, tmp_path) for settings in ({}, OTHERS[0]))
+@pytest.mark.parametrize("what", [ARRIVALS, MARKETS], ids=["arrivals", "what may be bought"])
+def test_what_decides_is_the_same_bytes_on_other_processors(what: str, tmp_path: Path) -> None:
+    """Arrivals of three scenarios; demand, prices, misses and loads that the program is told of."""
+    here, there = (played(["-W", "ignore", "-c", what], settings, tmp_path) for settings in ({}, OTHERS[0]))
     assert here == there
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
 import numpy as np
@@ -18,6 +17,7 @@ from sim.scenario.scenario import LogTraffic
 
 EFFORT = 20_000_000  # simulated requests that a search may take
 MOST = 64  # times the hosts of the plan: beyond that an hour is given up
+LOOKS = 7  # at an hour until its fewest hosts are known, about
 
 
 def fit_hours(market: Market, settled: Settled) -> Settled:
@@ -31,7 +31,7 @@ def fit_hours(market: Market, settled: Settled) -> Settled:
     for p, terms in enumerate(settled.problem.pools):
         for t in np.flatnonzero(settled.solution.hosts[p]).tolist() if terms.option.offer.elastic else ():
             requests = float(settled.problem.demand.mean_rps[:, t].sum()) * 3600
-            left -= requests * math.log2(2 * MOST)
+            left -= requests * LOOKS
             best = fewest(market, best, p, t) if left > 0 else best
     return best if affordable(market, best) else settled
 

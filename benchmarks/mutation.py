@@ -25,21 +25,30 @@ from pathlib import Path
 from benchmarks.covering_tests import QUICK_S, Covering
 from benchmarks.fork_server import NOT_RUN
 from benchmarks.mutants import Mutant, sample
+from tests.test_doctests import WITH_EXAMPLES
 from tests.test_rooms import import_graph
 
 ROOT = Path(__file__).resolve().parents[1]
-TESTS = {  # the tests of a room, then those of others that keep its promises
+TESTS = {  # the tests of a room, then those of others that keep its promises; the examples of its docstrings come to them
     "optimize/money": (
-        *("tests/optimize/money", "tests/optimize/report/test_one_table.py", "tests/optimize/market", "tests/optimize/finance"),
-        *("tests/optimize/audit", "tests/optimize/explain/test_cost_gap.py", "tests/test_doctests.py"),
+        *("tests/optimize/money", "tests/optimize/market/test_price_terms.py", "tests/optimize/market/test_contract_terms.py"),
+        *("tests/optimize/market/test_relay_bills.py", "tests/optimize/finance/test_announced_prices.py"),
+        *("tests/optimize/finance/test_horizon.py", "tests/optimize/report/test_one_table.py"),
     ),
-    "optimize/program": ("tests/optimize/program", "tests/test_doctests.py"),
-    "optimize/search": ("tests/optimize/search", "tests/optimize/test_plan_status.py", "tests/test_doctests.py"),
-    "sim/scenario/read": ("tests/scenario", "tests/hostile", "tests/test_doctests.py"),
+    "optimize/program": ("tests/optimize/program",),
+    "optimize/search": ("tests/optimize/search", "tests/optimize/test_plan_status.py"),
+    "sim/scenario/read": ("tests/scenario", "tests/hostile"),
 }
 SAME = (  # (pattern of file, of the lines before, of the lines after, reason): the mutated program does the same
     (r".*", r"@(functools\.)?(cache|lru_cache)\b.*", r"", "a cache gives the same values, only sooner"),
 )
+
+
+def tests_of(room: str) -> tuple[str, ...]:
+    """What is run for a room: its tests, and the examples in its docstrings."""
+    examples = (name for name in WITH_EXAMPLES if name.startswith(room.replace("/", ".") + "."))
+    own = TESTS.get(room, (f"tests/{room.removeprefix('sim/')}",))
+    return (*own, *(f"tests/test_doctests.py::test_examples_in_docstrings_run[{name}]" for name in examples))
 
 
 def reason_same(mutant: Mutant) -> str:
@@ -145,7 +154,7 @@ def main() -> None:
     outcomes = {"noticed": 0, "same": 0, "survived": 0}
     with copy_of_tree() as copy, contextlib.chdir(copy.folder):  # what is edited meanwhile does not matter
         mutants = sample(Path(room), given.mutants, given.seed)
-        copy.measure(room, TESTS.get(room, (f"tests/{room.removeprefix('sim/')}",)))
+        copy.measure(room, tests_of(room))
         print(f"{len(copy.covering.seconds)} tests measured in {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
         for k, mutant in enumerate(mutants, start=1):
             reason, test = reason_same(mutant), ""

@@ -53,7 +53,7 @@ def fresh_bound(
                 both scatter alike, so that few seeds of the second are enough
     """
     n, windows = len(attainment), np.broadcast_to(np.asarray(windows, np.float64), attainment.shape[1:])
-    looks = [k for k in LOOKS if k <= n and k > 1] or [n]
+    looks = [k for k in LOOKS if k <= n]
     if n > max(looks):
         looks.append(n)
     speaks = {k: (k >= windows) | (k == max(looks)) for k in looks}

@@ -169,3 +169,55 @@ def test_a_link_in_the_folder_never_makes_it_remove_files_elsewhere(tmp_path: Pa
     (folder / "entries" / "aa").symlink_to(elsewhere)
     Entries(folder).trim()
     assert precious.exists()
+
+
+def test_an_entry_takes_whole_blocks_of_the_disk(tmp_path: Path) -> None:
+    store = Entries(tmp_path)
+    store.put("small", 1)
+    assert store.volume() == 4096
+    store.put("large", "x" * 4096)
+    assert store.volume() == 3 * 4096
+
+
+def test_files_that_are_no_entries_and_folders_that_are_links_hide_no_others(tmp_path: Path) -> None:
+    """Whatever else stands in the folder, in any order, all entries are counted."""
+    store, elsewhere = Entries(tmp_path / "cache"), tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "a.entry").write_text("not ours")
+    for k in range(20):
+        store.put(str(k), k)
+        store.path(str(k)).with_suffix(".txt").write_text("a note")
+    for name in ("00", "7f", "ff"):
+        if not (tmp_path / "cache" / "entries" / name).exists():
+            (tmp_path / "cache" / "entries" / name).symlink_to(elsewhere)
+    assert store.volume() == 20 * 4096
+
+
+def test_an_entry_that_another_process_removes_meanwhile_hides_no_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store, real = Entries(tmp_path), Path.lstat
+    for k in range(10):
+        store.put(str(k), k)
+    gone = {store.path(str(k)) for k in range(0, 10, 2)}
+
+    def lstat(path: Path) -> os.stat_result:
+        if path in gone:
+            raise FileNotFoundError(path)
+        return real(path)
+
+    monkeypatch.setattr(Path, "lstat", lstat)
+    assert store.volume() == 5 * 4096
+
+
+def test_the_folder_is_the_one_that_the_environment_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SERVEMIX_CACHE_DIR", str(tmp_path))
+    assert store_module.default_folder() == tmp_path
+    monkeypatch.delenv("SERVEMIX_CACHE_DIR")
+    assert store_module.default_folder().name == "capacity" and "servemix" in store_module.default_folder().parts
+
+
+@pytest.mark.parametrize(
+    "value", [None, [], {"rate_rps": float("nan"), "miss": []}, {"rate_rps": 1.0}, {"rate_rps": 1.0, "miss": ["x"]}, {"miss": [0.1]}]
+)
+def test_only_rates_and_shares_are_plausible(value: object) -> None:
+    assert not store_module.plausible(value)
+    assert store_module.plausible({"rate_rps": 0, "miss": [0, 1.0]})

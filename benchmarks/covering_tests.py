@@ -21,6 +21,11 @@ class Recorder:
     def __init__(self, measured: Any) -> None:
         self.measured = measured  # a coverage.Coverage that has started
         self.seconds: dict[str, float] = {}
+        self.failed: list[str] = []
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed:
+            self.failed.append(report.nodeid)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 
 from optimize.money.all_in import LATE, AllIn, all_in
-from optimize.money.amounts import per_unit_usd
+from optimize.money.amounts import above_budget_cents, per_unit_usd
 from optimize.money.quantities import requests_of, tokens_per_month
 from optimize.money.units import MTOK
 from optimize.result import Plan
@@ -32,8 +32,8 @@ def _sum_words(plan: Plan, bill: Bill, ours: AllIn) -> str:
     told = ", ".join(f"{name} {bill.money(cents_of(plan, usd))}" for name, usd in ours.parts)
     before = " before staff" if ours.open else ""
     words = f"All-in {bill.money(cents_of(plan, ours.usd))} a month{before} with {told}: {unit_words(plan, bill, ours.usd)}."
-    over = cents_of(plan, ours.usd) - 100 * plan.scenario.budget.per_month
-    if math.isfinite(over) and over > 0 >= bill.total - 100 * plan.scenario.budget.per_month:
+    over, before_it = (above_budget_cents(cents, plan.scenario.budget.per_month) for cents in (cents_of(plan, ours.usd), bill.total))
+    if math.isfinite(over) and over > 0 >= before_it:
         words += f" That is {bill.money(over)} above the budget, which the bill alone keeps."
     return words
 

@@ -29,7 +29,7 @@ EXCEPTIONS = {
     "optimize/audit/bill_bridge.py": "a bridge between two given bills: units and prices come from files, nothing is priced",
     "optimize/audit/compare_invoice.py": "unit prices as an invoice states them: its cost over its quantity",
     "optimize/report/workbook/": "numbers next to the formulas of a workbook, which recalculates them",
-    "optimize/finance/break_even.py": "levels of curves: ratios of two solved costs",
+    "optimize/finance/curves.py": "levels of curves: ratios of two solved costs",
     "sim/probe/": "what a probe of a live endpoint may spend, before there is a plan",
     "sim/start/from_log.py": "what a log says that its requests cost, scaled to a month",
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import time
 from collections.abc import Generator, Iterable
 from dataclasses import dataclass
@@ -13,10 +14,11 @@ from typing import Any
 import pytest
 
 QUICK_S = 0.2  # tests below this come first; the rest stay together by file, so that what a file sets up is set up once
+MOST_S = 20.0  # CPU seconds of tests that are run for a mutant: what they do not notice counts as not noticed
 
 
 class Recorder:
-    """A pytest plugin that names the running test to coverage and keeps its time."""
+    """A pytest plugin that names the running test to coverage and keeps its CPU time."""
 
     def __init__(self, measured: Any) -> None:
         self.measured = measured  # a coverage.Coverage that has started
@@ -30,11 +32,11 @@ class Recorder:
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
         self.measured.switch_context(item.nodeid)
-        began = time.perf_counter()
+        began = time.process_time()
         try:
             return (yield)
         finally:
-            self.seconds[item.nodeid] = time.perf_counter() - began
+            self.seconds[item.nodeid] = time.process_time() - began
             self.measured.switch_context("")
 
 
@@ -46,7 +48,7 @@ class Covering:
     by_line: dict[str, dict[int, frozenset[str]]]  # file relative to the tree -> line -> tests that run it
 
     def tests_of(self, file: Path, line: int) -> list[str]:
-        """Tests that run the statement on `line`, the quickest first; none where no test runs it.
+        """Tests that run the statement on `line`, the quickest first, at most MOST_S; none where no test runs it.
 
         What runs when the file is imported (constants, fields, decorators, defaults) belongs to the tests that run anything in the file
         or, for a file of declarations, to all tests.
@@ -62,7 +64,9 @@ class Covering:
         return self.quickest_first(test for tests in self.by_line.get(str(file), {}).values() for test in tests)
 
     def quickest_first(self, tests: Iterable[str]) -> list[str]:
-        return sorted(set(tests) - {""}, key=lambda test: (self.seconds[test] > QUICK_S, self._place[test]))
+        ordered = sorted(set(tests) - {""}, key=lambda test: (self.seconds[test] > QUICK_S, self._place[test]))
+        sums = itertools.accumulate(self.seconds[test] for test in ordered)
+        return [test for test, so_far in zip(ordered, sums, strict=True) if so_far <= MOST_S or test == ordered[0]]
 
     @cached_property
     def _place(self) -> dict[str, tuple[float, int]]:

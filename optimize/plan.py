@@ -14,6 +14,7 @@ from optimize.explain.explanation import surroundings
 from optimize.explain.late import late_relays
 from optimize.explain.notes import (
     ASSUMPTIONS,
+    arrival_assumption,
     calibration_warnings,
     effort,
     engine_notes,
@@ -284,6 +285,7 @@ def assemble(market: Market, answer: Answer, dropped: tuple[Dropped, ...], only_
         rounds=market.rounds,
         assumptions=(
             *demand_notes(market, settled),
+            arrival_assumption(scenario),
             *ASSUMPTIONS,
             *routing_notes(scenario),
             *owned_notes(scenario),

@@ -22,13 +22,25 @@ from sim.plural import counted
 from sim.scenario.scenario import LogTraffic, Scenario
 from sim.traffic.readers import read_log
 
+POISSON = "Arrivals are Poisson within each minute, minute volumes vary with the scenario's coefficient, hours repeat every week."
+REPLAYED = (
+    "Arrivals and lengths are those of the log, bursts included; capacities are measured on its pairs of lengths under Poisson "
+    "arrivals with the noise of its minutes, and its hours repeat for a month."
+)
+WAITING = "Users wait for their answers: each sends the next request after a pause, and the load of an hour has no noise of its own."
 ASSUMPTIONS = (
-    "Arrivals are Poisson within each minute, minute volumes vary with the scenario's coefficient, hours repeat every week.",
     "Pool capacity is measured at the class mix that the plan sends, on pools of up to 8 replicas; larger pools carry no less per replica.",
     "Relay latency is stationary: no congestion beyond account limits, no outage.",
     "Token counts do not depend on the model that answers, beyond the factors that the scenario writes.",
     "Own GPUs find in their prefix cache what routing, memory and think times leave there; relays bill cached prefixes at their price.",
 )
+
+
+def arrival_assumption(scenario: Scenario) -> str:
+    """How requests come, in one sentence."""
+    if isinstance(scenario.traffic, LogTraffic):
+        return REPLAYED
+    return POISSON if scenario.traffic.loop is None else WAITING
 
 
 def hours_left_out(settled: Settled) -> list[str]:

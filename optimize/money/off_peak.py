@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 
@@ -10,29 +12,36 @@ from sim.catalog.price_terms import OffPeak, span_h
 from sim.exact import dot
 from sim.scenario.scenario import ConstantTraffic, LogTraffic, SyntheticTraffic
 
-MINUTES = 1440
+MINUTES, DAYS = 1440, 7
+WEEKDAYS, WEEKEND = range(5), range(5, 7)  # Monday is 0
 ROUNDING, LEAST_SHARE = 1e-9, 1e-9
 Traffic = SyntheticTraffic | ConstantTraffic | LogTraffic
 
 
-def off_peak_share(off_peak: OffPeak, start_h: float) -> float:
-    """The part of the hour from `start_h` (UTC, any day) that is off peak, by whole minutes.
+def off_peak_share(off_peak: OffPeak, start_h: float, days: Sequence[int] = range(7)) -> float:
+    """The part of the hour from `start_h` (UTC, may be on the day before or after) of `days` that is off peak, by whole minutes.
 
     >>> night = OffPeak(0.5, ("16:30-00:30",))
     >>> [off_peak_share(night, hour) for hour in (0, 1, 16, 23, -1)]
     [0.5, 0.0, 0.5, 1.0, 1.0]
+    >>> [off_peak_share(OffPeak(0.5, ("16:30-00:30",), weekends=True), hour, WEEKEND) for hour in (1, -2)]
+    [1.0, 1.0]
     """
     cheap = _cheap_minutes(off_peak)
-    first = round(start_h * 60)
-    return float(np.mean([cheap[(first + minute) % MINUTES] for minute in range(60)]))
+    starts = [day * MINUTES + round(start_h * 60) for day in days]
+    return float(np.mean([cheap[(first + minute) % len(cheap)] for first in starts for minute in range(60)]))
 
 
 def _cheap_minutes(off_peak: OffPeak) -> npt.NDArray[np.bool_]:
+    """[minutes of a week from Monday 00:00 UTC] whether tokens are cheap."""
     cheap = np.zeros(MINUTES, dtype=bool)
     for text in off_peak.hours_utc:
         start, end = span_h(text)
         cheap[np.arange(round(start * 60), round(end * 60)) % MINUTES] = True
-    return cheap
+    week = np.tile(cheap, DAYS)
+    if off_peak.weekends:
+        week[WEEKEND.start * MINUTES :] = True
+    return week
 
 
 def off_peak_shares(terms: RelayTerms) -> Floats | None:
@@ -55,11 +64,11 @@ def off_peak_note(terms: RelayTerms, flow: Floats, weight_h: Floats, traffic: Tr
     off_peak, part = terms.relay.off_peak, off_peak_part(terms, flow, weight_h)
     if off_peak is None or part <= LEAST_SHARE:
         return ""
-    spread = "traffic at one rate counts as spread evenly over the day" if isinstance(traffic, ConstantTraffic) else ""
+    spread = "traffic at one rate counts as spread evenly over the week" if isinstance(traffic, ConstantTraffic) else ""
     clock = spread or f"the clock of the traffic is UTC{getattr(traffic, 'utc_offset_h', None) or 0:+g} h (traffic.utc_offset_h)"
     return (
         f"{terms.relay.id}: {part:.0%} of its requests pay the off-peak price, {off_peak.factor:g} of the list price in "
-        f"{', '.join(off_peak.hours_utc)} UTC; {clock}."
+        f"{off_peak.words}; {clock}."
     )
 
 
@@ -67,7 +76,7 @@ def slice_factors(off_peak: OffPeak | None, traffic: Traffic, slices: tuple[str,
     """[slices] factor on token prices; None where it is 1 all day, or where the UTC hours of the slices are not known.
 
     "weekday 14" is the hour from 14 on a clock that is `traffic.utc_offset_h` ahead of UTC. Requests of an hour spread evenly over its
-    minutes. Traffic at one rate pays the mean of the day. A log's hours have no place in the day: they pay the dearest price.
+    minutes. Traffic at one rate pays the mean of the week. A log's hours have no place in the day: they pay the dearest price.
 
     >>> from sim.scenario.scenario import ConstantTraffic
     >>> slice_factors(OffPeak(0.5, ("12:00-24:00",)), ConstantTraffic(1.0), ("every hour",))
@@ -80,5 +89,7 @@ def slice_factors(off_peak: OffPeak | None, traffic: Traffic, slices: tuple[str,
         return np.full(len(slices), 1 - (1 - off_peak.factor) * share)
     if traffic.utc_offset_h is None:
         return None
-    starts = [int(name.rsplit(" ", 1)[-1]) - traffic.utc_offset_h for name in slices]
-    return np.array([1 - (1 - off_peak.factor) * off_peak_share(off_peak, start) for start in starts])
+    offset, shares = traffic.utc_offset_h, []
+    for day, hour in (name.rsplit(" ", 1) for name in slices):
+        shares.append(off_peak_share(off_peak, int(hour) - offset, WEEKEND if day == "weekend" else WEEKDAYS))
+    return np.array([1 - (1 - off_peak.factor) * share for share in shares])

@@ -230,7 +230,7 @@ def _relay_price(relay: Relay, catalog: Catalog, used: bool, on: date, written: 
         relay.retires_on or "",
         relay.successor or "",
         state_of(relay.contract, on) if own else "",
-        "" if hours is None else f"{', '.join(hours.hours_utc)} UTC",
+        "" if hours is None else hours.words,
     )
 
 
@@ -269,7 +269,7 @@ def unstated_warnings(relay: Relay, catalog: Catalog, charged: Sequence[Price]) 
     if own and open_:
         words.append(f"{relay.id}: {', '.join(open_)}: list prices, not in {where}; ask for them, and write what is agreed")
     if listed.off_peak is not None and relay.off_peak is None:
-        hours = f"{', '.join(listed.off_peak.hours_utc)} UTC"
+        hours = listed.off_peak.words
         words.append(
             f"{relay.id}: by its list, tokens cost {listed.off_peak.factor:g} of the price in {hours}; that is not in {where} and not "
             "counted on; write off_peak if it is agreed"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
@@ -155,7 +156,7 @@ def replay_demand(scenario: Scenario) -> Demand:
         columns = (log.input_tokens, log.output_tokens, log.prefix_tokens)
         means[index] = [column[rows].mean() for column in columns] if len(rows) else mean_lengths(request_class, DEFAULT_TURNS)
     return Demand(
-        slices=tuple(f"log hour {index}" for index in range(replay.slices)),
+        slices=slice_names_of(replay),
         weight_h=np.full(replay.slices, HOURS_PER_MONTH / replay.slices),
         mean_rps=counts * (scenario.traffic.scale / replay.slice_s),
         peak_factor=replay.peak_factor,
@@ -163,6 +164,17 @@ def replay_demand(scenario: Scenario) -> Demand:
         output_tokens=means[:, 1],
         prefix_tokens=means[:, 2],
     )
+
+
+def slice_names_of(replay: Replay) -> tuple[str, ...]:
+    """Names of the slices: their number, and the day and time (UTC) at which they begin where the log says so.
+
+    So "log hour 51" of a log of May 2024 is "log hour 51 (Sat 2024-05-11 03:00)".
+    """
+    if not replay.log.first_s:
+        return tuple(f"log hour {index}" for index in range(replay.slices))
+    starts = (datetime.fromtimestamp(replay.log.first_s + index * replay.slice_s, UTC) for index in range(replay.slices))
+    return tuple(f"log hour {index} ({start:%a %Y-%m-%d %H:%M})" for index, start in enumerate(starts))
 
 
 def replay_hour(

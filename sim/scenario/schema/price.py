@@ -44,8 +44,9 @@ class OffPeakSpec(Keys):
 
     factor: Annotated[float, Field(gt=0, le=1)] = said("on all prices of tokens in these hours", "")
     hours_utc: Annotated[list[Annotated[str, AfterValidator(_span)]], Field(min_length=1)] = said(
-        'spans of the day in UTC: ["16:30-00:30"]; they may pass midnight', "UTC"
+        'spans of the day in UTC: ["16:30-00:30"]; they may pass midnight; their end is not their start', "UTC"
     )
+    weekends: bool = said("true: all of Saturday and Sunday (UTC) too", default=False)
 
 
 def long_prompts_of(tiers: list[LongPromptSpec]) -> tuple[LongPrompt, ...]:
@@ -55,4 +56,4 @@ def long_prompts_of(tiers: list[LongPromptSpec]) -> tuple[LongPrompt, ...]:
 
 def off_peak_of(spec: OffPeakSpec) -> OffPeak:
     """The record of a checked mapping."""
-    return OffPeak(spec.factor, tuple(spec.hours_utc))
+    return OffPeak(spec.factor, tuple(spec.hours_utc), spec.weekends)

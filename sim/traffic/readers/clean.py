@@ -18,6 +18,7 @@ UNREADABLE = (
     *("arrival time is not a finite number", "negative arrival time", "token count is not a finite number", "negative token count"),
     *("token count is not whole", "torn row (wrong number of cells)", "torn row (not a JSON object)"),
 )
+DATED_S = 1e8  # times below that are no dates: a log that counts from its own start
 FEW_ROWS, MOST_LOST = 20, 0.5  # in a log of fewer rows, each is looked at anyway
 Mask = npt.NDArray[np.bool_]
 
@@ -48,7 +49,8 @@ def clean(path: Path, form: str, raw: Raw, dropped: Mapping[str, int], first_lin
     check_one_clock(path, arrival, raw.lines[keep])
     if (np.diff(arrival) < 0).any():
         notes.append("rows were not in order of arrival; sorted")
-    arrival = arrival - arrival.min()
+    first_s = float(arrival.min())
+    arrival = arrival - first_s
     bucket = bucket_s(arrival)
     if bucket:
         arrival = arrival + stream(0, "bucketed timestamps").random(kept) * bucket
@@ -81,6 +83,7 @@ def clean(path: Path, form: str, raw: Raw, dropped: Mapping[str, int], first_lin
         notes=tuple(notes),
         models=_models(raw, keep),
         usd=None if raw.usd is None else float(np.nansum(raw.usd[keep])),
+        first_s=first_s if first_s >= DATED_S else 0.0,
     )
 
 

@@ -51,6 +51,7 @@ class ReadLog:
     arrival_s       float64, ascending
     class_code      int16, index into `class_names`; -1 where the log does not say
     dropped         reason -> rows; `first_line` has the line of the first row dropped for that reason
+    first_s         when the first request came, seconds since 1970; 0 where the log counts from its own start
     notes           what was changed or assumed, one sentence each
     models          (model, kept rows) by falling rows, where the log names models; usd: what the log says they cost
     """
@@ -71,6 +72,7 @@ class ReadLog:
     notes: tuple[str, ...]
     models: tuple[tuple[str, int], ...] = ()
     usd: float | None = None
+    first_s: float = 0.0
 
     def summary(self) -> str:
         """One line: format, rows read, kept and dropped by reason."""

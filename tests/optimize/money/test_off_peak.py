@@ -10,7 +10,7 @@ import pytest
 from optimize.money.contracts import cheapest_and_dearest, hour_factor, paid_request_usd, slice_usd
 from optimize.money.off_peak import off_peak_note, off_peak_part, off_peak_share, off_peak_shares, slice_factors
 from optimize.records import RelayTerms, SpendTier
-from sim.catalog.price_terms import OffPeak
+from sim.catalog.price_terms import OffPeak, span_h
 from sim.scenario.scenario import ConstantTraffic, SyntheticTraffic
 from tests.optimize.program.problems import relay
 
@@ -69,7 +69,7 @@ def test_the_note_says_which_part_pays_less_in_which_hours_and_on_which_clock() 
         "night: 50% of its requests pay the off-peak price, 0.5 of the list price in 16:30-00:30 UTC; "
         "the clock of the traffic is UTC-5.5 h (traffic.utc_offset_h)."
     )
-    assert "spread evenly over the day" in off_peak_note(terms(0.75), np.ones((1, 1)), np.ones(1), ConstantTraffic(1.0))
+    assert "spread evenly over the week" in off_peak_note(terms(0.75), np.ones((1, 1)), np.ones(1), ConstantTraffic(1.0))
     assert off_peak_note(terms(1.0, 1.0), flow, weight_h, clock(0.0)) == ""
     one_in_a_thousand = np.array([[999.0, 1.0]])
     assert off_peak_note(terms(1.0, 0.5), one_in_a_thousand, weight_h, clock(0.0)) != ""
@@ -83,3 +83,27 @@ def test_the_price_of_a_request_is_that_of_its_hour_and_tier() -> None:
     flat = replace(cheap, hour_factors=None)
     assert paid_request_usd(flat, 1).tolist() == [1.0] and slice_usd(flat, 1).tolist() == [2.0]
     assert cheapest_and_dearest(flat, 0) == (2.0, 2.0) and hour_factor(flat, 0, 1) == 1.0
+
+
+def test_weekends_are_cheap_all_day_where_the_row_says_so() -> None:
+    weekly = OffPeak(0.5, ("10:00-01:00", "04:00-06:00"), weekends=True)
+    hours = tuple(f"{day} {hour:02d}" for day in ("weekday", "weekend") for hour in range(24))
+    factors = slice_factors(weekly, clock(0.0), hours)
+    assert factors is not None and factors[24:].tolist() == [0.5] * 24 and factors[2] == 1.0 and factors[12] == 0.5
+    constant = slice_factors(weekly, ConstantTraffic(1.0), ("every hour",))
+    assert constant is not None and constant[0] == pytest.approx(1 - 0.5 * 133 / 168)
+
+
+def test_a_weekend_begins_and_ends_by_utc_and_not_by_the_clock_of_the_traffic() -> None:
+    weekly = OffPeak(0.5, ("10:00-01:00", "04:00-06:00"), weekends=True)
+    factors = slice_factors(weekly, clock(8.0), ("weekday 03", "weekend 10"))
+    assert factors is not None
+    assert factors[0] == 0.5 and factors[1] == 0.5  # 19 UTC of the day before; 2 UTC of Saturday and of Sunday
+    early = slice_factors(weekly, clock(-6.0), ("weekend 23",))
+    assert early is not None and early[0] == 0.5  # 5 UTC of Sunday and of Monday
+
+
+@pytest.mark.parametrize("span", ["10:00-10:00", "00:00-00:00"])
+def test_a_span_that_begins_where_it_ends_is_refused(span: str) -> None:
+    with pytest.raises(ValueError, match="begins where it ends"):
+        span_h(span)

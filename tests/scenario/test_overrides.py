@@ -71,3 +71,30 @@ def test_faults_of_file_and_overrides_come_together(tmp_path: Path) -> None:
 
 def test_a_version_of_the_engine_is_kept_as_it_is_written(tmp_path: Path) -> None:
     assert load_scenario(write(tmp_path, GOOD), ["engine.version='0.10'"]).engine["version"] == "0.10"
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "candidates.offers.verda.h100.usd_per_hour",
+        'candidates.offers["verda.h100"].usd_per_hour',
+        "candidates.offers.'verda.h100'.usd_per_hour",
+    ],
+)
+def test_a_name_with_dots_is_one_part_of_a_key(tmp_path: Path, key: str) -> None:
+    file = write(tmp_path, GOOD.replace("offers: [aws.g6e.xlarge]", "offers: [{name: verda.h100, stock: 3}, aws.g6e.xlarge]"))
+    assert load_scenario(file, [f"{key}=4"]).offers[0].usd_per_hour == 4.0
+
+
+def test_an_entry_that_is_a_mere_name_takes_keys_too(tmp_path: Path) -> None:
+    file = write(tmp_path, GOOD.replace("offers: [aws.g6e.xlarge]", "offers: [verda.h100]"))
+    assert load_scenario(file, ["candidates.offers.verda.h100.usd_per_hour=4"]).offers[0].usd_per_hour == 4.0
+
+
+@pytest.mark.parametrize(("text", "amount"), [("40k", 40_000), ("1.5M", 1_500_000), ("$12k", 12_000), ("40_000", 40_000)])
+def test_amounts_may_be_round(tmp_path: Path, text: str, amount: float) -> None:
+    assert load_scenario(write(tmp_path, GOOD), [f"budget.per_month={text}"]).budget.per_month == amount
+
+
+def test_a_text_that_looks_like_an_amount_stays_a_text(tmp_path: Path) -> None:
+    assert load_scenario(write(tmp_path, GOOD), ["name=40k"]).name == "40k"

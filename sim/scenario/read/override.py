@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from sim.errors import InputError
@@ -24,15 +25,66 @@ def apply_overrides(document: Document, overrides: list[str]) -> list[str]:
 
 def _apply(document: Document, text: str) -> None:
     origin = f"--set {printable(text, 100)}"
-    key, equals, written = text.partition("=")
-    parts = key.strip().split(".")
+    key, equals, written = _halves(text)
+    parts = parts_of(key)
     if not equals or not all(parts) or len(parts) > MAX_DEPTH:
         raise InputError(f"{origin}: is not key.path=value; write for example --set budget.per_month=60000")
     append = written.lstrip().startswith("+") and not _is_number(written)
     value, marks = parse_value(written.lstrip()[1:] if append else written, origin)
-    holder, path = _descend(document, parts[:-1], origin)
-    path = _place(holder, path, parts[-1], value, append, origin)
+    holder, path, last = _descend(document, parts, origin)
+    path = _place(holder, path, last, _amount(value, written, holder, last), append, origin)
     _remark(document, path, marks, Mark(0, 0, origin))
+
+
+PIECE = re.compile(r"""\.?(?:\[?"([^"]*)"\]?|\[?'([^']*)'\]?|\[([^\]]*)\]|([^.\["']+))""")
+ROUND = re.compile(r"\$?(\d[\d_,]*(?:\.\d+)?)\s*([kKmMbB])")
+SIZES = {"k": 1e3, "m": 1e6, "b": 1e9}
+
+
+def _halves(text: str) -> tuple[str, str, str]:
+    """Key, sign and value; a sign inside quotes or brackets belongs to the key.
+
+    >>> _halves('a["x=y"].b=2')
+    ('a["x=y"].b', '=', '2')
+    """
+    quote, depth = "", 0
+    for at, sign in enumerate(text):
+        if quote:
+            quote = "" if sign == quote else quote
+        elif sign in "\"'":
+            quote = sign
+        elif sign in "[]":
+            depth += 1 if sign == "[" else -1
+        elif sign == "=" and depth <= 0:
+            return text[:at], "=", text[at + 1 :]
+    return text.partition("=")
+
+
+def parts_of(key: str) -> list[str]:
+    """The names that a key leads through: dots divide them, quotes and brackets hold names with dots together.
+
+    >>> parts_of("budget.per_month"), parts_of('candidates.offers["verda.h100"].stock'), parts_of("a.'b.c'.d"), parts_of("a[0].b")
+    (['budget', 'per_month'], ['candidates', 'offers', 'verda.h100', 'stock'], ['a', 'b.c', 'd'], ['a', '0', 'b'])
+    """
+    plain = key.strip()
+    if not set(plain) & set("[]\"'"):
+        return plain.split(".")
+    found, at = [], 0
+    while at < len(plain):
+        piece = PIECE.match(plain, at)
+        if piece is None or piece.end() == at:
+            return [""]
+        found.append(next(each for each in piece.groups() if each is not None))
+        at = piece.end()
+    return found
+
+
+def _amount(value: Any, written: str, holder: Any, part: str) -> Any:
+    """40k and 1.5M as numbers, unless the value that they replace is a text."""
+    found = ROUND.fullmatch(written.strip()) if isinstance(value, str) else None
+    if found is None or (isinstance(holder, dict) and isinstance(holder.get(part), str)):
+        return value
+    return float(found[1].replace("_", "").replace(",", "")) * SIZES[found[2].lower()]
 
 
 def _is_number(text: str) -> bool:
@@ -43,13 +95,23 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _descend(document: Document, parts: list[str], origin: str) -> tuple[Any, Path]:
-    """The mapping or list that `parts` lead to; mappings that do not exist yet are made."""
+def _descend(document: Document, parts: list[str], origin: str) -> tuple[Any, Path, str]:
+    """The mapping or list that all parts but the last lead to, and the last; mappings that do not exist yet are made.
+
+    A name with dots that stands in a list or mapping counts as one part: `candidates.offers.verda.h100.stock`.
+    """
     holder: Any = document.data
     path: Path = ()
-    for part in parts:
+    at = 0
+    while True:
+        part, used = _joined(holder, parts[at:])
+        at += used
+        if at == len(parts):
+            return holder, path, part
         if isinstance(holder, list):
             index = _index(holder, part, path, origin)
+            if isinstance(holder[index], str):
+                holder[index] = {"name": holder[index]}  # a mere name takes keys as an entry of its own
             holder, path = holder[index], (*path, index)
         elif isinstance(holder, dict):
             if holder.get(part) is None:
@@ -57,7 +119,17 @@ def _descend(document: Document, parts: list[str], origin: str) -> tuple[Any, Pa
             holder, path = holder[part], (*path, part)
         else:
             raise InputError(f"{origin}: {'.'.join(map(str, path))} has no keys inside")
-    return holder, path
+
+
+def _joined(holder: Any, parts: list[str]) -> tuple[str, int]:
+    """The next name below `holder` and how many parts it takes: the most that together are a name there, else one."""
+    names: set[Any] = set()
+    if isinstance(holder, list):
+        names = {name for item in holder if isinstance(name := item.get("name") if isinstance(item, dict) else item, str)}
+    elif isinstance(holder, dict):
+        names = set(holder)
+    found = next((n for n in range(len(parts), 1, -1) if ".".join(parts[:n]) in names), 1)
+    return ".".join(parts[:found]), found
 
 
 def _index(items: list[Any], part: str, path: Path, origin: str) -> int:

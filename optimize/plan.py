@@ -22,6 +22,7 @@ from optimize.explain.notes import (
     hours_left_out,
     in_currency,
     latency_warnings,
+    licence_warnings,
     log_notes,
     relay_warnings,
 )
@@ -261,6 +262,7 @@ def assemble(market: Market, answer: Answer, dropped: tuple[Dropped, ...], only_
         *untested(problem, evidence),
         *relay_warnings(settled, scenario.catalog),
         *calibration_warnings(settled),
+        *licence_warnings(settled),
     ]
     lines = cost_lines(problem, solution)
     warnings += latency_warnings(problem, lines)

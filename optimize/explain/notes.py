@@ -102,6 +102,18 @@ def relay_warnings(settled: Settled, catalog: Catalog) -> list[str]:
     return words
 
 
+def licence_warnings(settled: Settled) -> list[str]:
+    """What the licence of a bought card forbids, where its row of the catalogue says so."""
+    words = []
+    for p, terms in enumerate(settled.problem.pools):
+        deployment = terms.option.deployment
+        if deployment is None or not settled.solution.hosts[p].any() or "licence" not in deployment.gpu.caveat:
+            continue
+        said = next(part.strip() for part in deployment.gpu.caveat.split(";") if "licence" in part)
+        words.append(f"{terms.option.offer.id}: {said}; ask who sells it, or take a card for data centres")
+    return list(dict.fromkeys(words))
+
+
 def error_notes(settled: Settled) -> list[str]:
     """For each calibrated kind of replica in the plan: how far the simulator was off on measurements it had not seen."""
     notes = []

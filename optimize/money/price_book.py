@@ -78,7 +78,7 @@ def price_book(scenario: Scenario, used: Iterable[str], charged: Collection[tupl
     Every relay has a row per plain kind of token; `charged` (relay, item of the bill) adds those of batches, long prompts, writes and
     off-peak hours.
 
-    Age and retirement are warned of where the plan uses the row, contradictions of a claim always.
+    Age and retirement are warned of where the plan uses the row, contradictions of a claim where some class may be sent there.
     """
     on, bought, catalog = start_of(scenario), set(used), scenario.catalog
     last = month_after(on, scenario.finance.horizon_months) - timedelta(days=1)
@@ -92,6 +92,8 @@ def price_book(scenario: Scenario, used: Iterable[str], charged: Collection[tupl
         items = {item_of(item) for name, item in charged if name == relay.id}
         rows = relay_prices(relay, catalog, relay.id in bought, on, written, items)
         prices += rows
+        if relay.id not in bought and not may_sell(relay, scenario):
+            continue
         warnings += [
             *unstated_warnings(relay, catalog, [row for row in rows if row.item in items]),
             *claim_warnings(relay, catalog),
@@ -103,6 +105,13 @@ def price_book(scenario: Scenario, used: Iterable[str], charged: Collection[tupl
     order = sorted(prices, key=lambda price: not price.used)
     told = sorted(dict.fromkeys(warnings), key=lambda text: text.partition(":")[0] not in bought)
     return PriceBook(on, tuple(order), tuple(told))
+
+
+def may_sell(relay: Relay, scenario: Scenario) -> bool:
+    """Whether the scenario lets anything be sent to a relay in that place; its model is not looked at."""
+    classes = [each for each in scenario.request_classes if not each.self_hosted_only]
+    inside = any(not each.data_residency or set(each.data_residency) & set(relay.residency) for each in classes)
+    return scenario.policy.max_relay_share > 0 and inside
 
 
 def lapsed_words(scenario: Scenario, used: Collection[str]) -> list[str]:

@@ -8,6 +8,7 @@ import io
 import math
 import os
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -96,6 +97,7 @@ def parse_fleet(text: str, scenario: Scenario) -> tuple[list[NamedPool], list[Na
                 pools.append(replace(parse_pool(part, scenario, parse_options(options, scenario)), entry=k))
         except ValueError as error:
             problems.append(f"--fleet: entry {k}: {error}")
+    problems += _twice(pools, relays)
     known = {relay.id: relay for relay in (*scenario.catalog.relays.values(), *scenario.relays)}
     names = [relay.name for relay in relays]
     problems += [f'--fleet: relay "{name}" is unknown; {hint(name, known)}' for name in names if name not in known]
@@ -110,6 +112,16 @@ def parse_fleet(text: str, scenario: Scenario) -> tuple[list[NamedPool], list[Na
     if problems:
         raise InputError(problems)
     return pools, relays
+
+
+def _twice(pools: Sequence[NamedPool], relays: Sequence[NamedRelay]) -> list[str]:
+    """Entries that name what an earlier one named in the same way: two pools are one with more replicas, unless their options differ."""
+    first: dict[object, int] = {}
+    found = []
+    for name, key, entry in [(p.name, (p.name, repr(p.options)), p.entry) for p in pools] + [(r.name, r.name, r.entry) for r in relays]:
+        if first.setdefault(key, entry) != entry:
+            found.append(f"--fleet: entry {entry}: {name} stands in entry {first[key]} too; write it once, with all its replicas")
+    return found
 
 
 def wanted_models(scenario: Scenario) -> list[str]:

@@ -14,9 +14,10 @@ from sim.start import parts
 from sim.start.answers import Answers
 from sim.start.draft import ClassDraft, Draft, Gap, Value
 from sim.start.length_laws import log_law
-from sim.start.names import class_name, known_model, whole_shares
+from sim.start.names import known_model, whole_shares
 from sim.start.starter import DEFAULT_MODEL, MARKS
 from sim.traffic.readers import ReadLog
+from sim.traffic.readers.log_rows import MOST_MODELS, class_name
 
 HOUR_S = 3600.0
 MONTH_H = 730.0
@@ -25,12 +26,15 @@ MONTH_H = 730.0
 def log_draft(answers: Answers, log: ReadLog, place: str, catalog: Catalog) -> Draft:
     """A class for each class that the log names, else one; `place` is the log's path as the scenario will write it."""
     gaps: list[Gap] = []
-    names, origin = log_models(answers, log, catalog)
-    classes = []
     groups = _groups(log)
+    by_model = {} if answers.models else dict(zip(log.model_classes, log.models, strict=False))
+    asked = {name: class_models(log, written, rows, catalog) for name, (written, rows) in by_model.items()}
+    names, origin = ((), "") if asked else log_models(answers, log, catalog)
+    classes = []
     shares = whole_shares([float(rows.sum()) for _, rows in groups])  # rows without a class are dealt out by these shares
     for index, (name, rows) in enumerate(groups):
-        chosen, more = parts.models(names, index, catalog, origin)
+        mine, said = asked.get(name, (names, origin))
+        chosen, more = parts.models(mine, index, catalog, said)
         ttft, tpot, e2e, limits = parts.limits(answers, index)
         gaps += [*more, *limits]
         if not answers.models and not log.models:
@@ -74,23 +78,32 @@ def log_draft(answers: Answers, log: ReadLog, place: str, catalog: Catalog) -> D
 
 
 def log_models(answers: Answers, log: ReadLog, catalog: Catalog) -> tuple[tuple[str, ...], str]:
-    """Models that may answer, and who says so: the user, the log's own most used one, or an assumption."""
+    """Models that may answer, and who says so: the user, the log's own, or an assumption where it names none."""
     if answers.models:
         return answers.models, parts.YOU
-    for written, rows in log.models[:1]:
-        found = known_model(written, catalog)
-        if found is not None:
-            rest = [name for name, _ in log.models[1:] if known_model(name, catalog) != found]
-            others = f"; also {', '.join(rest[:3])}, taken as the same class" if rest else ""
-            return (found,), f"the log: {written} in {rows / log.kept:.0%} of its rows{others}"
-        models = {*catalog.models, *(relay.model for relay in catalog.relays.values())}
-        what = f"its model {shown(written)} ({rows / log.kept:.0%} of the rows) is none of the catalogue"
-        raise InputError(f"{log.path}: {what}; {nearest(written, models)}; say which may answer with --model")
+    if len(log.models) > MOST_MODELS:
+        raise InputError(f"{log.path}: names {len(log.models)} models; say which may answer with --model")
+    if log.models:
+        return class_models(log, *log.models[0], catalog)
     return (DEFAULT_MODEL,), "the log names no model"
 
 
+def class_models(log: ReadLog, written: str, rows: int, catalog: Catalog) -> tuple[tuple[str, ...], str]:
+    """The model of the catalogue that the log's `written` means, and who says so. Raises InputError where there is none."""
+    found = known_model(written, catalog)
+    if found is not None:
+        return (found,), f"the log: {written} in {rows / log.kept:.0%} of its rows"
+    models = {*catalog.models, *(relay.model for relay in catalog.relays.values())}
+    what = f"its model {shown(written)} ({rows / log.kept:.0%} of the rows) is none of the catalogue"
+    raise InputError(f"{log.path}: {what}; {nearest(written, models)}; say which may answer with --model")
+
+
 def _groups(log: ReadLog) -> list[tuple[str, np.typing.NDArray[np.bool_]]]:
-    """(class, its rows): the log's own names, which a replay insists on; one class where it has none."""
+    """(class, its rows): the log's own names, which a replay insists on; else one for each model; one class where it has neither."""
+    if log.model_classes and log.model_code is not None:
+        rows = [(name, log.model_code == code) for code, name in enumerate(log.model_classes)]
+        rows[0] = (rows[0][0], rows[0][1] | (log.model_code < 0))
+        return rows
     found = [(name, log.class_code == code) for code, name in enumerate(log.class_names)]
     strange = [name for name, _ in found if class_name(name, set()) != name]
     if strange:

@@ -11,10 +11,10 @@ from sim.errors import InputError
 from sim.start import parts, public
 from sim.start.answers import Answers
 from sim.start.draft import ClassDraft, Draft, Gap, Value
-from sim.start.names import class_name, known_model, whole_shares
+from sim.start.names import known_model, whole_shares
 from sim.start.starter import DEFAULT_MODEL, MARKS
 from sim.traffic.readers import Usage
-from sim.traffic.readers.log_rows import Floats, Longs
+from sim.traffic.readers.log_rows import Floats, Longs, class_name
 from sim.traffic.readers.usage import LACKS, ModelUsage
 
 DAY_S = 86_400.0

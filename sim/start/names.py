@@ -68,20 +68,6 @@ def _embeddings(catalog: Catalog) -> set[str]:
     return {relay.model for relay in catalog.relays.values() if relay.kind == "embedding"}
 
 
-def class_name(text: str, taken: set[str]) -> str:
-    """`text` as a name that a scenario accepts and that is not taken yet.
-
-    >>> class_name("gpt 4.1 (mini)", {"gpt-4.1-mini"})
-    'gpt-4.1-mini-2'
-    """
-    base = re.sub(r"[^A-Za-z0-9_.-]+", "-", text).strip("-._")[:60] or "all"
-    name, number = base, 1
-    while name in taken:
-        number += 1
-        name = f"{base}-{number}"
-    return name
-
-
 def whole_shares(parts: list[float]) -> list[str]:
     """Parts of a whole as texts that sum to 1 exactly enough for a scenario.
 

@@ -87,7 +87,8 @@ def _load(path: Path, key: tuple[int, int], seed: int, classes: tuple[tuple[str,
 
 
 def assign_classes(log: ReadLog, seed: int, classes: Sequence[tuple[str, float]]) -> npt.NDArray[np.int16]:
-    """Class index of each request: the log's `class` where given, else drawn by the scenario's shares, once per session.
+    """Class index of each request: the log's `class` where given, else that of its model where the scenario has a class for each model,
+    else drawn by the scenario's shares, once per session.
 
     Raises InputError when the log names a class that the scenario does not have.
     """
@@ -110,6 +111,10 @@ def assign_classes(log: ReadLog, seed: int, classes: Sequence[tuple[str, float]]
         uniform[in_session] = by_session[log.session_id[in_session]]
     edges = np.cumsum(shares) / shares.sum()
     drawn = np.minimum(np.searchsorted(edges, uniform, side="right"), len(names) - 1).astype(np.int16)
+    by_model = log.model_classes
+    if by_model and log.model_code is not None and set(by_model) <= set(names):
+        own = np.array([names.index(name) for name in by_model], dtype=np.int16)
+        return np.where(log.model_code >= 0, own[log.model_code], drawn).astype(np.int16)
     if not log.class_names:
         return drawn
     index = np.array([names.index(name) for name in log.class_names], dtype=np.int16)

@@ -21,6 +21,8 @@ def crosscheck(problems: Problems, data: dict[str, Any], catalog: Catalog) -> No
     for index, each in classes:
         _one_prompt(problems, ("request_classes", index), each)
         _own_hosts(problems, ("request_classes", index), each, catalog)
+        _models_twice(problems, ("request_classes", index, "models"), each.get("models"))
+        _quantiles_twice(problems, ("request_classes", index, "slo"), each.get("slo"))
     candidates = data.get("candidates")
     if isinstance(candidates, dict):
         measured = candidates.get("measured_capacity") is not None
@@ -154,6 +156,32 @@ def _twice(problems: Problems, names: list[tuple[Path, Any]]) -> None:
     for path, name in names:
         if isinstance(name, str) and first.setdefault(name, path) is not path:
             problems.add(path, f"{shown(name)} is used twice; write another name")
+
+
+def _models_twice(problems: Problems, path: Path, models: Any) -> None:
+    """A model stands once: two entries could contradict each other in their token factors."""
+    names = [each.get("name") if isinstance(each, dict) else each for each in models] if isinstance(models, list) else []
+    for index, name in enumerate(names):
+        same = names.index(name) if isinstance(name, str) else index
+        if same != index and models[same] != models[index]:
+            problems.add((*path, index), f"{shown(name)} is named twice, with other factors; keep one entry")
+
+
+def _quantiles_twice(problems: Problems, path: Path, slo: Any) -> None:
+    """`p95` and `p95.0` are one promise."""
+    for metric, limits in slo.items() if isinstance(slo, dict) else ():
+        seen: dict[float, str] = {}
+        for name in limits if isinstance(limits, dict) else ():
+            quantile = _number_of(str(name)[1:])
+            if quantile is not None and seen.setdefault(quantile, str(name)) != str(name):
+                problems.add((*path, metric, name), f"is the same quantile as {seen[quantile]}; keep one", of_key=True)
+
+
+def _number_of(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
 
 
 def _one_prompt(problems: Problems, path: Path, each: dict[str, Any]) -> None:

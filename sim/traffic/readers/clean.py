@@ -18,6 +18,7 @@ UNREADABLE = (
     *("arrival time is not a finite number", "negative arrival time", "token count is not a finite number", "negative token count"),
     *("token count is not whole", "torn row (wrong number of cells)", "torn row (not a JSON object)"),
 )
+SHORT_S = 600.0  # a log of fewer seconds says nothing of hours
 DATED_S = 1e8  # times below that are no dates: a log that counts from its own start
 FEW_ROWS, MOST_LOST = 20, 0.5  # in a log of fewer rows, each is looked at anyway
 Mask = npt.NDArray[np.bool_]
@@ -51,6 +52,7 @@ def clean(path: Path, form: str, raw: Raw, dropped: Mapping[str, int], first_lin
         notes.append("rows were not in order of arrival; sorted")
     first_s = float(arrival.min())
     arrival = arrival - first_s
+    notes += few_words(kept, float(arrival.max()))
     bucket = bucket_s(arrival)
     if bucket:
         arrival = arrival + stream(0, "bucketed timestamps").random(kept) * bucket
@@ -64,6 +66,7 @@ def clean(path: Path, form: str, raw: Raw, dropped: Mapping[str, int], first_lin
     outputs = np.maximum(output, 1).astype(np.int32)[order]
     session = np.full(kept, -1, np.int64) if raw.session_id is None else raw.session_id[keep][order]
     codes = np.full(kept, -1, np.int64) if raw.class_code is None else raw.class_code[keep][order]
+    models, model_code = _models(raw, keep)
     return ReadLog(
         path=path,
         format=form,
@@ -81,20 +84,24 @@ def clean(path: Path, form: str, raw: Raw, dropped: Mapping[str, int], first_lin
         dropped=counts,
         first_line=first,
         notes=tuple(notes),
-        models=_models(raw, keep),
+        models=models,
+        model_code=None if model_code is None else model_code[order],
         usd=None if raw.usd is None else float(np.nansum(raw.usd[keep])),
         first_s=first_s if first_s >= DATED_S else 0.0,
     )
 
 
-def _models(raw: Raw, keep: Mask) -> tuple[tuple[str, int], ...]:
-    """(model, kept rows), most rows first."""
+def _models(raw: Raw, keep: Mask) -> tuple[tuple[tuple[str, int], ...], npt.NDArray[np.int16] | None]:
+    """(model, kept rows), most rows first, and which of them each kept row names."""
     if raw.model_code is None or not raw.model_names:
-        return ()
+        return (), None
     codes = raw.model_code[keep]
     counts = np.bincount(codes[codes >= 0], minlength=len(raw.model_names)).tolist()
-    found = [(name, rows) for name, rows in zip(raw.model_names, counts, strict=True) if rows]
-    return tuple(sorted(found, key=lambda each: (-each[1], each[0])))
+    found = sorted(((name, rows, code) for code, (name, rows) in enumerate(zip(raw.model_names, counts, strict=True)) if rows),
+                   key=lambda each: (-each[1], each[0]))  # fmt: skip
+    place = np.full(len(raw.model_names) + 1, -1, np.int16)
+    place[[code for _, _, code in found]] = np.arange(len(found))
+    return tuple((name, rows) for name, rows, _ in found), place[codes]
 
 
 def faults(raw: Raw) -> dict[str, Mask]:
@@ -112,6 +119,19 @@ def faults(raw: Raw) -> dict[str, Mask]:
             "no input tokens": inputs == 0,
             "no output tokens (failed or cancelled)": (outputs == 0) & (not raw.zero_output_means_one),
         }
+
+
+def few_words(rows: int, span_s: float) -> list[str]:
+    """What a log that is too short to stand for a month means for a replay; empty where it covers a day or more.
+
+    >>> few_words(4, 5.0)
+    ['4 requests in 5 s stand for a month: its rates and hours are those 5 s, repeated; bring a day or more, or state the volume']
+    """
+    if span_s >= SHORT_S and rows >= FEW_ROWS:
+        return []
+    span = f"{span_s:.3g} s" if span_s < 120 else f"{span_s / 60:.3g} min" if span_s < 7200 else f"{span_s / 3600:.3g} h"
+    told = f"{rows:,} {plural(rows, 'request')} in {span} stand for a month"
+    return [f"{told}: its rates and hours are those {span}, repeated; bring a day or more, or state the volume"]
 
 
 def check_readable(path: Path, form: str, dropped: Mapping[str, int], read: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -10,9 +11,24 @@ import numpy.typing as npt
 
 from sim.plural import plural
 
+MOST_MODELS = 12
 Floats = npt.NDArray[np.float64]
 Longs = npt.NDArray[np.int64]
 Ints = npt.NDArray[np.int32]
+
+
+def class_name(text: str, taken: set[str]) -> str:
+    """`text` as a name that a scenario accepts and that is not taken yet.
+
+    >>> class_name("gpt 4.1 (mini)", {"gpt-4.1-mini"})
+    'gpt-4.1-mini-2'
+    """
+    base = re.sub(r"[^A-Za-z0-9_.-]+", "-", text).strip("-._")[:60] or "all"
+    name, number = base, 1
+    while name in taken:
+        number += 1
+        name = f"{base}-{number}"
+    return name
 
 
 @dataclass
@@ -51,6 +67,7 @@ class ReadLog:
     arrival_s       float64, ascending
     class_code      int16, index into `class_names`; -1 where the log does not say
     dropped         reason -> rows; `first_line` has the line of the first row dropped for that reason
+    model_code      int16, index into `models`; -1 where the row names none
     first_s         when the first request came, seconds since 1970; 0 where the log counts from its own start
     notes           what was changed or assumed, one sentence each
     models          (model, kept rows) by falling rows, where the log names models; usd: what the log says they cost
@@ -73,6 +90,20 @@ class ReadLog:
     models: tuple[tuple[str, int], ...] = ()
     usd: float | None = None
     first_s: float = 0.0
+    model_code: npt.NDArray[np.int16] | None = None
+
+    @property
+    def model_classes(self) -> tuple[str, ...]:
+        """A class name for each of `models`, as a scenario accepts it.
+
+        () where the log has classes of its own, fewer than two models, or more than a scenario should have classes.
+        """
+        if self.class_names or not 2 <= len(self.models) <= MOST_MODELS or self.model_code is None:
+            return ()
+        names: list[str] = []
+        for name, _ in self.models:
+            names.append(class_name(name, set(names)))
+        return tuple(names)
 
     def summary(self) -> str:
         """One line: format, rows read, kept and dropped by reason."""

@@ -328,3 +328,11 @@ def test_an_hour_outside_the_band_of_its_sources_is_said_and_one_at_its_edge_is_
         outside = replace(banded, usd_per_hour=usd, grade="quote")
         assert any(f"${usd:g} an hour is outside the $1.5 to $1.86" in w for w in book(offers=(outside,)).warnings)
     assert any("is a claim that no seller stands behind" in w for w in book(offers=(replace(HOST, grade="claimed"),)).warnings)
+
+
+def test_relays_that_nothing_may_be_sent_to_are_not_warned_of() -> None:
+    given = replace(SCENARIO, relays=(replace(CLAIM, usd_per_mtok_input=5.0),))
+    assert price_book(given, ()).warnings
+    own = tuple(replace(each, self_hosted_only=True) for each in given.request_classes)
+    assert not price_book(replace(given, request_classes=own), ()).warnings
+    assert not price_book(replace(given, policy=replace(given.policy, max_relay_share=0.0)), ()).warnings

@@ -196,6 +196,7 @@ def slim_down(market: Market, settled: Settled, evidence: list[HourEvidence]) ->
         slim = without_hosts(best, p)
         if slim is None or slim.cost_usd >= best.solution.cost_usd - 0.005:
             continue
+        market.tell(f"does one host less of {best.pools[p].option.id} do?")
         candidate = replace(best, solution=slim)
         hours = hours_to_simulate(candidate.problem, slim, limit=3)
         tried = verify(market.scenario, candidate.problem, slim, costs, REMOVAL_SEEDS, market.jobs, hours, stop_after=1, store=market.store)

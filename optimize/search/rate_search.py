@@ -32,6 +32,7 @@ PLAIN_WARMUP_S = 120.0  # without a prefix cache
 WINDOW_S = (600.0, 1800.0)  # ten minutes at least, for the noise of minutes; then as long as ENOUGH requests take
 ENOUGH = 150_000
 MISSES = 5  # that a promise allows a class in the window of one seed, at least: with fewer, no one knows whether it is kept
+ROUGH_MISSES = 1  # where a pool is measured roughly: a class of one request in thousands made a search ten times as dear
 MOST_REQUESTS, LONGEST_S = 2_000_000, 30 * 86_400.0  # how far a window grows for that
 RESOLUTION = 0.005  # from one rate to the next
 ROUGH = 4  # steps: resolution of the pilot, which shows where to look closely
@@ -61,11 +62,13 @@ class Trial:
 def window_s(probe: Probe, rate_rps: float) -> float:
     """How long a trial at `rate_rps` is watched: the same for all rates but low ones, which take longer to send enough requests.
 
-    Enough: every promise allows MISSES of them to be late. The first requests of a longer window are those of a shorter one.
+    Enough: every promise allows MISSES of them to be late, roughly ROUGH_MISSES. The first requests of a longer window are those of a
+    shorter one.
     """
     usual = min(max(ENOUGH / probe.first_guess_rps, WINDOW_S[0]), WINDOW_S[1])
     asked = ((probe.mix[row.class_index], 1 - row.needed) for row in probe.slos)
-    known = max((MISSES / (share * allowed) for share, allowed in asked if share > 0 and allowed > 0), default=0.0)
+    misses = ROUGH_MISSES if probe.rough else MISSES
+    known = max((misses / (share * allowed) for share, allowed in asked if share > 0 and allowed > 0), default=0.0)
     return max(usual, min(known, MOST_REQUESTS) / rate_rps)
 
 
@@ -135,7 +138,7 @@ def trial_of(slos: Sequence[SloRow], runs: Sequence[SeedRun]) -> Trial:
 
 def search_settings() -> list[object]:
     """What an answer depends on besides scenario and probe."""
-    windows = [WARMUP_S, PLAIN_WARMUP_S, WINDOW_S, ENOUGH, MISSES, MOST_REQUESTS, LONGEST_S, HOUR_S]
+    windows = [WARMUP_S, PLAIN_WARMUP_S, WINDOW_S, ENOUGH, MISSES, ROUGH_MISSES, MOST_REQUESTS, LONGEST_S, HOUR_S]
     steps = [RESOLUTION, ROUGH, FIRST_STEP, STRIDE, HIGHEST, LOWEST, MARGIN_STEP, MARGIN_STEPS, MARGIN_FACTOR, HALVINGS]
     return [SEARCH_SEEDS, MARGIN_SEEDS, *windows, *steps, DRIFT, LOG_DRIFT, PART]
 

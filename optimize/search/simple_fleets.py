@@ -70,6 +70,7 @@ def simplest(market: Market, restriction: Restriction, below_usd: float, request
     Rows of budget, stock, shares and limits hold as for any plan.
     """
     effort = Effort(requests)
+    market.tell("simple fleets, hosts of one deployment or one relay: does one cost less?")
     waiting = sorted(passed(market, restriction, below_usd, effort), key=lambda fleet: fleet.usd)
     looks: dict[str, int] = {}
     while waiting:

@@ -182,6 +182,7 @@ def test_windows_are_ten_to_thirty_minutes_and_the_same_for_every_rate_above_a_f
     assert (window_s(slow, 100.0), window_s(quick, 100.0), window_s(PROBE, 100.0)) == (1800.0, 600.0, 1800.0)
     assert window_s(replace(PROBE, first_guess_rps=150.0), 100.0) == 1000.0
     assert window_s(slow, 0.01) == pytest.approx(5 / 0.05 / 0.01)
+    assert window_s(replace(slow, rough=True), 0.01) == pytest.approx(1 / 0.05 / 0.01), "a rough look is content with fewer of a rare class"
     sure = replace(slow, slos=(SloRow(0, "ttft", 1.0, 1.0), SloRow(1, "ttft", 0.99, 1.0)), mix=(1.0, 0.0))
     assert window_s(sure, 0.01) == 1800.0, "a promise for every request, and one of a class that is not sent, ask for no longer window"
     rare = replace(slow, slos=(SloRow(0, "ttft", 1 - 1e-9, 1.0),))

@@ -32,10 +32,12 @@ docs: setup
 	$(BIN)/python -m optimize.tables.catalogue_reference docs/reference/catalogue.md
 	$(BIN)/python -m optimize.report.terminal.render_reference > docs/reference/plan-tables.md
 
-# Installed versions against published advisories; needs the network, so it is no part of `make test`.
-audit: setup
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check "pip-audit>=2.7,<3"
-	$(BIN)/python -m pip_audit --requirement requirements.txt --no-deps --disable-pip
+# Pinned versions against published advisories, by a tool in an environment of its own; needs the network, so it is no part of `make test`.
+AUDIT_VENV := .venv-audit
+audit:
+	test -x $(AUDIT_VENV)/bin/pip-audit || { $(PYTHON) -m venv $(AUDIT_VENV) \
+	  && $(AUDIT_VENV)/bin/python -m pip install --quiet --disable-pip-version-check "pip-audit>=2.7,<3"; }
+	$(AUDIT_VENV)/bin/pip-audit --strict --requirement requirements-dev.txt --no-deps --disable-pip
 
 bench: setup
 	$(BIN)/python benchmarks/speed.py
@@ -50,4 +52,4 @@ $(VENV)/.ready: requirements.txt requirements-dev.txt pyproject.toml
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(RELAY_VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis build *.egg-info
+	rm -rf $(VENV) $(RELAY_VENV) $(AUDIT_VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis build *.egg-info

@@ -17,7 +17,7 @@ OURS = (*HOUSES, "tests", "benchmarks")
 # Every room may import the rooms that stand before it, and no other. A loose module of `optimize` or `sim` is a room of one file.
 ORDER = (
     *("sim.version", "sim.progress", "sim.interrupts"),
-    *("sim.errors", "sim.named_files", "sim.guarded_yaml", "sim.plain_cells", "sim.plural", "sim.exact", "sim.streams"),
+    *("sim.errors", "sim.named_files", "sim.forms", "sim.guarded_yaml", "sim.plain_cells", "sim.plural", "sim.exact", "sim.streams"),
     *("sim.catalog", "sim.requests", "sim.request_log"),
     *("sim.engine", "sim.latency"),
     *("sim.scenario", "sim.traffic", "sim.relay", "sim.fleet", "sim.calibration", "sim.start", "sim.probe"),

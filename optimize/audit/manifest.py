@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from optimize.money.assumptions import FILE
-from sim.errors import InputError, quoted
+from sim.errors import InputError
+from sim.forms import MAYBE_TEXT, unlike
 from sim.named_files import read_bytes, read_json, sha256_of
 from sim.scenario.scenario import LogTraffic, Scenario
 from sim.version import VERSION
@@ -137,31 +138,9 @@ def read_manifest(folder: Path) -> Json:
 FORM: Json = {  # what a rerun reads of a manifest: a type, a mapping of keys, or a list of one form
     "scenario": {"path": str, "name": str, "digest": str, "seed": int, "overrides": [str]},
     "options": {"explain": str},
-    "inputs": [{"path": str, "sha256": (str, type(None))}],
+    "inputs": [{"path": str, "sha256": MAYBE_TEXT}],
     "catalog": {"date": str, "digest": str},
-    "figures": {"sha256": (str, type(None))},
+    "figures": {"sha256": MAYBE_TEXT},
     "software": dict,
     "result": {"plan_sha256": str},
 }
-
-
-def unlike(value: Any, form: Any, key: str = "") -> list[str]:
-    """Where `value` differs from `form`, `key: what is wrong`; keys that the form does not name may be anything.
-
-    >>> unlike({"a": [1, "x"], "b": 2}, {"a": [int], "c": str})
-    ["a.1: 'x' is not a whole number", 'c: is missing']
-    """
-    if isinstance(form, dict):
-        if not isinstance(value, dict):
-            return [f"{key}: {quoted(value)} is not a mapping"]
-        there = [(name, each) for name, each in form.items() if name in value]
-        missing = [f"{key}.{name}".strip(".") + ": is missing" for name in form if name not in value]
-        return [line for name, each in there for line in unlike(value[name], each, f"{key}.{name}".strip("."))] + missing
-    if isinstance(form, list):
-        if not isinstance(value, list):
-            return [f"{key}: {quoted(value)} is not a list"]
-        return [line for index, each in enumerate(value) for line in unlike(each, form[0], f"{key}.{index}")]
-    if not isinstance(value, form) or (form is int and isinstance(value, bool)):
-        named = {str: "text", int: "a whole number", dict: "a mapping"}
-        return [f"{key}: {quoted(value)} is not {named.get(form, 'text or null')}"]
-    return []

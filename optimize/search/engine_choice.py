@@ -20,6 +20,7 @@ from optimize.records import LoadLevel, PoolOption, PoolTerms
 from optimize.search.cache_lock import once
 from optimize.search.capacity import probe_key
 from optimize.search.known_market import Market, Restriction
+from optimize.search.processes import processes
 from optimize.search.rate_search import SEARCH_SEEDS, RateSearch, try_rate
 from sim.engine.deployment import BLOCK_TOKENS, ENGINE_LIMITS, Deployment, EngineLimits
 from sim.engine.memory import kv_blocks
@@ -126,10 +127,10 @@ def chosen_limits(market: Market, states: Sequence[PoolState]) -> list[EngineLim
     asked = dict(zip(keys, trials, strict=True))
 
     def answers(some: list[str]) -> list[dict[str, Any]]:
-        from joblib import Parallel, delayed
+        from joblib import delayed
 
         lean = replace(market.scenario, warnings=())
-        return list(Parallel(n_jobs=min(market.jobs, len(some)))(delayed(race)(lean, asked[key]) for key in some))
+        return list(processes(min(market.jobs, len(some)))(delayed(race)(lean, asked[key]) for key in some))
 
     known = once(market.store, keys, answers, at_once=1 if market.jobs == 1 else len(keys))
     stated = [known[key]["limits"] for key in keys]

@@ -18,12 +18,48 @@ from sim.engine.pool import Pool
 from sim.engine.step_cost import step_cost
 from sim.errors import InputError, quoted
 from sim.fleet.fleet import Fleet
+from sim.forms import MAYBE_NUMBER, MAYBE_TEXT, NUMBER, unlike
 from sim.named_files import read_json
 from sim.relay.endpoint import RelayEndpoint
 from sim.scenario import load_scenario
 from sim.scenario.scenario import Scenario
 
 SCHEMA = "servemix.plan/1"
+TORN = "is not a whole plan; make it again with `optimize --out DIR`"
+FORM: dict[str, Any] = {  # of what is read of a plan, where it is there: plans of earlier versions lack some of it
+    "scenario": str,
+    "scenario_digest": MAYBE_TEXT,
+    "status": str,
+    "cost": {
+        "currency": str,
+        "per_month": NUMBER,
+        "lower_bound_per_month": MAYBE_NUMBER,
+        "lines": [{"name": str, "kind": str, "per_month": NUMBER}],
+    },
+    "charges": [{"line": str, "item": str, "quantity": NUMBER, "unit": str, "usd_per_unit": NUMBER, "per_month": NUMBER}],
+    "finance": {"usd_per_unit": NUMBER, "contracts": [dict]},
+    "hours": [{"hour": str, "weight_h": NUMBER, "demand_rps": NUMBER}],
+    "fleet": [
+        {
+            **dict.fromkeys(("pool", "offer", "gpu", "model", "weights", "term"), str),
+            "tensor_parallel": int,
+            "replicas": {"base": int, "peak": int, "by_hour": [int]},
+            "billed_hosts_by_hour": [NUMBER],
+            "cost_per_month": NUMBER,
+        }
+    ],
+    "relays": [
+        {
+            **dict.fromkeys(("relay", "model"), str),
+            "requests_per_month": NUMBER,
+            "tokens_per_month": {"*": NUMBER},
+            "limits_enforced": bool,
+            "cost_per_month": NUMBER,
+        }
+    ],
+    "classes": [{"name": str, "requests_per_month": NUMBER, "served_by": {"*": MAYBE_NUMBER}}],
+    "routing": {"*": {"*": [NUMBER]}},
+}
 
 
 def read_plan(path: Path) -> dict[str, Any]:
@@ -32,6 +68,9 @@ def read_plan(path: Path) -> dict[str, Any]:
     if not isinstance(plan, dict) or plan.get("schema") != SCHEMA:
         found = quoted(plan.get("schema")) if isinstance(plan, dict) else type(plan).__name__
         raise InputError(f"{path}: schema: {found} is not {SCHEMA}; name a plan.json that `optimize --out DIR` wrote")
+    problems = unlike(plan, FORM, whole=False)
+    if problems:
+        raise InputError([*(f"{path}: {problem}" for problem in problems), f"{path}: {TORN}"])
     return plan
 
 

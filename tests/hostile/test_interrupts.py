@@ -30,6 +30,14 @@ def test_ctrl_c_does_not_reach_the_processes_that_help() -> None:
     assert not blocked(0)
 
 
+def test_processes_are_started_in_one_place() -> None:
+    sources = {
+        path.relative_to(ROOT).as_posix(): path.read_text("utf-8") for room in ("sim", "optimize") for path in (ROOT / room).rglob("*.py")
+    }
+    starts = [name for name, text in sources.items() if "Parallel(" in text or "ProcessPoolExecutor(" in text]
+    assert sorted(starts) == ["optimize/search/processes.py", "optimize/whatif/run_jobs.py"]  # the latter on a cluster
+
+
 def test_an_interruption_that_a_library_drops_comes_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(interrupts, "AGAIN_S", 0.05)
     with pytest.raises(KeyboardInterrupt), repeated():

@@ -137,12 +137,14 @@ class Curve:
 
     problem    of the strategy, without fixed costs;  estimate  its cost by scaling a fleet, for any demand
     nodes      demand -> cost, solved; infinite where not everything can be served
+    answers    demand -> the solution behind a finite node
     """
 
     problem: ProgramInput
     estimate: Callable[[float], float]
     work: Work
     nodes: dict[float, float] = field(default_factory=dict)
+    answers: dict[float, ProgramSolution] = field(default_factory=dict)
 
     @property
     def linear(self) -> bool:
@@ -161,6 +163,8 @@ class Curve:
             elif self.work.take(hour_programs(self.problem)):
                 answer = solved(shifted(self.problem, Shift(demand)))
                 self.nodes[demand] = math.inf if answer is None else answer.cost_usd
+                if answer is not None:
+                    self.answers[demand] = answer
         return self.known(demand)
 
     def known(self, demand: float) -> bool:

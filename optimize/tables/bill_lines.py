@@ -51,6 +51,14 @@ class Bill:
         sign, value = ("-" if cents < 0 else ""), abs(cents) / 100
         return f"{sign}{symbol}{value:,.0f}" if value >= 1000 else f"{sign}{symbol}{value:,.2f}"
 
+    def units(self, amount: float) -> str:
+        """An amount in units of the currency for people.
+
+        >>> Bill("USD", 0, (), (), ()).units(57312.4)
+        '$57,312'
+        """
+        return self.money(100 * amount)
+
     def unit_money(self, cents: float) -> str:
         """A price per unit, which may be far below a cent: three significant digits.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from optimize.records import PoolOption
+from optimize.records import CostLine, PoolOption
 from optimize.result import Plan
 from sim.catalog.facts import Offer, Relay
 from sim.plural import counted
@@ -19,6 +19,14 @@ HOW = {
     "spot": "rent {} as spot hosts from {}",
     "owned": "run {} of your own",
 }
+PAID = {"on_demand": "rented hosts", "spot": "rented spot hosts", "reserved_1y": "reserved hosts", "reserved_3y": "reserved hosts"}
+ALTERNATIVES = {
+    "relays wherever allowed": "everything by API where allowed",
+    "all relay": "everything by API",
+    "own GPUs wherever possible": "everything self-hosted where possible",
+    "all self-hosted": "everything self-hosted",
+}
+INPUTS = {"all GPU prices": "prices of all GPUs", "all API prices": "prices of all APIs", "requests a month": "demand"}
 
 
 def company(name: str) -> str:
@@ -80,3 +88,33 @@ def names_of(plan: Plan) -> dict[str, str]:
     bought = {line.name for line in plan.lines}
     taken = [name for key, name in found.items() if key in bought]
     return {key: key if key in bought and taken.count(name) > 1 else name for key, name in found.items()}
+
+
+def supplier(plan: Plan, line: CostLine) -> str:
+    """Who is paid by a line of the bill, and for what: "Verda, rented hosts", "DeepSeek, API"; fixed costs keep their names."""
+    for terms in plan.program.pools:
+        offer = terms.option.offer
+        if line.name in (terms.option.id, f"{terms.option.id} starts"):
+            return "purchased hosts" if offer.term == "owned" else f"{company(offer.provider)}, {PAID.get(offer.term, 'hosts')}"
+    for sold in plan.program.relays:
+        if line.name == sold.relay.id or (line.kind == "relay" and line.name.startswith(f"{sold.relay.id} ")):
+            return f"{company(sold.relay.vendor)}, API"
+    return line.name
+
+
+def alternative_name(name: str) -> str:
+    """An alternative for people; a name that says it already stays.
+
+    >>> alternative_name("own GPUs wherever possible"), alternative_name("h100 only")
+    ('everything self-hosted where possible', 'h100 only')
+    """
+    return ALTERNATIVES.get(name, name)
+
+
+def sensitivity_name(name: str) -> str:
+    """An input of the sensitivity for people.
+
+    >>> sensitivity_name("price: lab.thinker output tokens"), sensitivity_name("all GPU prices")
+    ('price of lab.thinker output tokens', 'prices of all GPUs')
+    """
+    return INPUTS.get(name, name.replace("price: ", "price of ", 1))

@@ -243,6 +243,7 @@ class Finance:
     requests_per_document: float | None = None
     contingency_share: float = 0.0
     tax_share: float = 0.0
+    today_usd_per_month: float | None = None  # what the traffic costs before the plan
     values: dict[str, float] = field(default_factory=dict)
     gpu_purchase_usd: dict[str, float] = field(default_factory=dict)
 

@@ -1,4 +1,4 @@
-"""A plan as one HTML file that needs nothing else: no script, no font, no image from anywhere."""
+"""A plan as one HTML file that needs nothing else: its own small script, no font, no image from anywhere."""
 
 from __future__ import annotations
 
@@ -7,13 +7,29 @@ from dataclasses import replace
 from html import escape
 from typing import Any
 
-from optimize.report.page import charts
-from optimize.report.page.decision import decision, reproduce
-from optimize.report.page.figures import Figure, figures
-from optimize.report.page.latency_panels import latency_summary
-from optimize.report.page.page_parts import bullets, contents, details, dim, picture, scrolling, section, table_html
+from optimize.report.page.explained import explained, glossary_html
+from optimize.report.page.hour_charts import hours_html
+from optimize.report.page.latency_panels import latency_summary, latency_words
+from optimize.report.page.money_html import alternative_bars, break_even_html, cash_html, cost_bars, sensitivity_bars
+from optimize.report.page.money_words import ahead, edge_words
+from optimize.report.page.page_parts import (
+    AUDITORS,
+    ENGINEERS,
+    MANAGERS,
+    bullets,
+    contents,
+    details,
+    dim,
+    scrolling,
+    section,
+    table_html,
+)
+from optimize.report.page.promise_html import latency_panels, promise_bars
+from optimize.report.page.scripts import script
+from optimize.report.page.sheet import reproduce, sheet
 from optimize.report.page.stress_section import tried, untried
-from optimize.report.page.style import HEAD, STYLE
+from optimize.report.page.style import LIVE_HEAD, STYLE
+from optimize.report.page.whatif_section import whatif_html
 from optimize.report.terminal import render_grid
 from optimize.report.terminal.render_plan import cell
 from optimize.result import Plan
@@ -25,14 +41,17 @@ from optimize.tables.finance_tables import Money, finance_tables
 from optimize.tables.phrases import STATUS_WORDS, bounds, seeds_used, told_flips
 from optimize.tables.price_table import short_hashes
 from optimize.tables.quality_table import quality_lines
+from optimize.tables.short_names import names_of
 
 UTILISATION = (
     "Utilisation has two meanings: the billed share of hours (scale to zero), and the load of what is paid. "
     "Idle hours are paid and are in every cost per token."
 )
+DECISION, WHATIF, HOURS = "Decision", "What if", "Cost by hour"
 LATENCY = "Promises, each in its worst hour"
 DISTRIBUTIONS = "Latency distributions"
 VIEWS = "Economic view: capital as an annuity once its cost is known. Book view: straight line. Open parts have no citable source."
+VIEW_NAMES = ("manager", "engineer", "auditor")
 
 
 def html(plan: Plan, money: Money | None = None, manifest: Mapping[str, Any] | None = None, stress: Mapping[str, Any] | None = None) -> str:
@@ -41,40 +60,80 @@ def html(plan: Plan, money: Money | None = None, manifest: Mapping[str, Any] | N
     scenario = plan.scenario
     source = f"seed {scenario.seed}, catalogue of {scenario.catalog.date} ({scenario.catalog.digest[:8]})"
     by_name = {table.name: table for table in (*tables.all_tables(plan), *finance_tables(money))}
-    drawn = {figure.name: figure for figure in figures(plan, money)}
     sections = [
-        *_proof_parts(plan, money.bill, by_name, drawn),
+        sheet(plan, money),
+        *_chart_parts(plan, money, by_name),
+        *_proof_parts(plan, money.bill, by_name),
         _stress(plan, manifest or {}, stress),
-        *_money_parts(money, by_name, drawn),
+        *_money_parts(money, by_name),
         *_why_parts(plan, money.bill),
         *_ground_parts(plan, money, by_name, manifest or {}),
     ]
+    used: set[str] = set()
+    told = [_explained(each, used) for each in sections]
+    told.append(section("Glossary", glossary_html(used)))
+    about = f"<p>{escape(scenario.description)}</p><p class=dim>{escape(source)}</p>"
     parts = [
-        f"<header><h1>{escape(scenario.name)}</h1><p>{escape(scenario.description)}</p><p class=dim>{escape(source)}</p></header><main>",
-        decision(plan, money),
-        contents(sections),
-        *sections,
+        f"<header><h1>{escape(scenario.name)}</h1>{about}{_views()}</header>",
+        "<main>",
+        contents(told),
+        f"<div class=all>{chr(10).join(filter(None, told))}</div>",
         "</main>",
+        f"<script>{script()}</script>",
     ]
     title = f"{STATUS_WORDS[plan.status]}: {scenario.name}"
-    return (
-        f"{HEAD}<title>{escape(title)}</title><style>{STYLE}</style></head><body>\n" + "\n".join(filter(None, parts)) + "\n</body></html>\n"
+    return f"{LIVE_HEAD}<title>{escape(title)}</title><style>{STYLE}</style></head><body>\n" + "\n".join(parts) + "\n</body></html>\n"
+
+
+def _views() -> str:
+    buttons = "".join(f'<button type=button data-view="{name}" aria-pressed=false>{name}</button>' for name in VIEW_NAMES)
+    return f'<div class=views data-views role=group aria-label="Show what matters to" hidden><span>Show for</span>{buttons}</div>'
+
+
+def _explained(part: str, used: set[str]) -> str:
+    """A section with its terms linked; that of a stress test stays as it is, for it is replaced when a test is run later."""
+    return part if part.startswith("<!--") else explained(part, used)
+
+
+def _chart_parts(plan: Plan, money: Money, by_name: Mapping[str, Table]) -> list[str]:
+    """The four drawings that carry the decision, and what moves it."""
+    bill, edge = money.bill, money.break_even
+    words = (
+        f"Band: self-hosted replicas carry {edge.error:.0%} more or less than simulated. Solved with the capacities known, not simulated."
     )
-
-
-def _proof_parts(plan: Plan, bill: Bill, by_name: Mapping[str, Table], drawn: Mapping[str, Figure]) -> list[str]:
-    """What is bought, and what users feel."""
+    figures = details("Figures", table_html(by_name["break_even"], bill) + table_html(by_name["break_even_tokens"], bill))
     return [
-        section("Cost by line", picture(drawn.get("cost")), table_html(by_name["cost"], bill), dim(bounds(plan, bill))),
-        section(LATENCY, picture(drawn.get("promises")), table_html(by_name["slo"], bill), _proof(plan)),
-        section(DISTRIBUTIONS, picture(drawn.get("latency")), details("Figures", table_html(latency_summary(plan), bill))),
-        section("How far to trust it", _trust(plan, bill)),
-        section("Capacity against demand by hour", picture(drawn.get("hours")), _legend(plan), _grid(plan)),
-        section("Fleet", table_html(by_name["fleet"], bill)),
-        section("Relays", table_html(by_name["relays"], bill)),
-        section("Who serves what", table_html(by_name["flows"], bill)),
-        section("Quality of answers", bullets(quality_lines(plan, bill))),
+        section(WHATIF, whatif_html(money)),
+        section(HOURS, hours_html(plan, bill), _grid(plan)),
+        section(LATENCY, promise_bars(plan), details("Figures", table_html(by_name["slo"], bill)), _proof(plan)),
+        section("Break-even", break_even_html(by_name["break_even"], bill), edge_words(plan, money), dim(words), figures),
+        section("Cash flow", cash_html(by_name["months"], bill), ahead(money), bullets(money.horizon.notes),
+                details("Figures", table_html(by_name["months"], bill))),
     ]  # fmt: skip
+
+
+def _proof_parts(plan: Plan, bill: Bill, by_name: Mapping[str, Table]) -> list[str]:
+    """What is bought, what users feel, and how far to trust it."""
+    drawn = latency_panels(plan)
+    return [
+        section("Cost by line", cost_bars(plan, bill), details("Figures", table_html(by_name["cost"], bill)), dim(bounds(plan, bill))),
+        section(
+            "Instead of this plan", alternative_bars(plan, bill), details("Figures and reasons", table_html(by_name["alternatives"], bill))
+        ),
+        section("How far to trust it", _trust(plan, bill)),
+        section(DISTRIBUTIONS, drawn, dim(latency_words(plan)), details("Figures", table_html(latency_summary(plan), bill)), who=ENGINEERS),
+        section("Fleet", _names(plan), table_html(by_name["fleet"], bill), who=ENGINEERS),
+        section("Relays", table_html(by_name["relays"], bill), who=ENGINEERS),
+        section("Who serves what", table_html(by_name["flows"], bill), who=ENGINEERS),
+        section("Quality of answers", bullets(quality_lines(plan, bill))),
+    ]
+
+
+def _names(plan: Plan) -> str:
+    """What each pool is called in sentences and drawings."""
+    names = names_of(plan)
+    ids = [plan.program.pools[p].option.id for p in tables.used_pools(plan)]
+    return bullets([f"{names[each]}: {each}" for each in ids if names[each] != each])
 
 
 def _stress(plan: Plan, manifest: Mapping[str, Any], said: Mapping[str, Any] | None) -> str:
@@ -84,21 +143,16 @@ def _stress(plan: Plan, manifest: Mapping[str, Any], said: Mapping[str, Any] | N
     return tried(said) if said is not None else untried(manifest.get("command", ""))
 
 
-def _money_parts(money: Money, by_name: Mapping[str, Table], drawn: Mapping[str, Figure]) -> list[str]:
-    """What else it could cost, and what it will."""
-    bill, edge = money.bill, money.break_even
+def _money_parts(money: Money, by_name: Mapping[str, Table]) -> list[str]:
+    """What else it could cost, and what it is made of."""
+    bill = money.bill
     shown = {name: table_html(by_name[name], bill) for name in by_name}
-    words = f"Band: own GPUs carry {edge.error:.0%} more or less than simulated. Solved with the capacities known, not simulated."
-    curves = shown["break_even"] + shown["break_even_tokens"]
     return [
-        section("Instead of this plan", picture(drawn.get("alternatives")), shown["alternatives"]),
-        section("Break-even", picture(drawn.get("break_even")), dim(words), bullets(edge.notes), details("Figures", curves)),
-        section("Cash flow", picture(drawn.get("cash")), bullets(money.horizon.notes), details("Figures", shown["months"])),
-        section("Sensitivity", picture(drawn.get("sensitivity")), shown["sensitivity"]),
+        section("Sensitivity", sensitivity_bars(by_name["sensitivity"], bill), details("Figures", shown["sensitivity"])),
         section("Unit economics", shown["unit_costs"], dim(UTILISATION)),
-        section("Own or rent", *_own(money, by_name), details("A month of own hosts", shown["own_parts"])),
-        section("Charges", shown["charges"]),
-        section("Price book", bullets(money.prices.warnings), *_prices(by_name["prices"], bill)),
+        section("Rent or purchase", *_own(money, by_name), details("A month of purchased hosts", shown["own_parts"]), who=MANAGERS),
+        section("Charges", shown["charges"], who=AUDITORS),
+        section("Price book", bullets(money.prices.warnings), *_prices(by_name["prices"], bill), who=AUDITORS),
     ]
 
 
@@ -132,27 +186,28 @@ def _without(table: Table, name: str) -> Table:
 def _why_parts(plan: Plan, bill: Bill) -> list[str]:
     """Who causes the cost, and the reasons in sentences, each with its table behind it."""
     by_name = {table.name: table for table in decision_why.why_tables(plan)}
-    parts = [section(title, bullets(lines)) for title, lines in decision_why.sections(plan, bill)]
+    parts = [section(title, bullets(lines), who=ENGINEERS) for title, lines in decision_why.sections(plan, bill)]
     if "class_cost" in by_name:
         shown = decision_why.month_only(by_name["class_cost"])
         behind = details("By hour", table_html(by_name["class_cost"], bill)) if len(plan.demand.slices) > 1 else ""
         parts.append(section("Who causes the cost", table_html(shown, bill), dim(decision_why.rule(plan)), behind))
     if by_name.get("bottlenecks") is not None and by_name["bottlenecks"].rows:
-        parts.append(details("Parts of a step by pool", table_html(by_name["bottlenecks"], bill)))
+        parts.append(section("Parts of a step", table_html(by_name["bottlenecks"], bill), who=ENGINEERS))
     return parts
 
 
 def _ground_parts(plan: Plan, money: Money, by_name: Mapping[str, Table], manifest: Mapping[str, Any]) -> list[str]:
     """What it all rests on."""
     bill = money.bill
+    dropped = details(f"{len(plan.dropped)} candidates and why they were dropped", table_html(by_name["dropped"], bill))
     return [
-        section("What binds", bullets(plan.binding)),
+        section("What binds", bullets(plan.binding), who=ENGINEERS),
         section("Where the answer flips", bullets(told_flips(plan))),
         section("Warnings", bullets(plan.warnings)),
-        section("Assumptions", bullets(plan.assumptions), details("Figures of money", table_html(by_name["figures"], bill))),
-        section("Solver", bullets(_solver(plan))),
-        details(f"Dropped candidates ({len(plan.dropped)})", table_html(by_name["dropped"], bill)),
-        section("How to reproduce", reproduce(manifest)),
+        section("Assumptions", bullets(plan.assumptions), details("Figures of money", table_html(by_name["figures"], bill)), who=ENGINEERS),
+        section("Solver", bullets(_solver(plan)), who=AUDITORS),
+        section("Dropped candidates", dropped, who=ENGINEERS),
+        section("How to reproduce", reproduce(manifest), who=AUDITORS),
     ]
 
 
@@ -169,15 +224,6 @@ def _grid(plan: Plan) -> str:
             rows += f"<tr><td>{escape(option.id)}, {escape(day)}</td>{cells}</tr>"
     table = scrolling("Replicas in every hour", f"<table class=grid><tr><th></th>{heads}</tr>{rows}</table>")
     return details("Replicas in every hour", table) if rows else ""
-
-
-def _legend(plan: Plan) -> str:
-    keys = (
-        f'<span class=keyed><span class=key style="background:{colour}"></span>{escape(name)}</span> '
-        for colour, name in charts.hours_legend(plan)
-    )
-    words = "full line: demand, dashed: what the fleet could carry at this mix" if tables.used_pools(plan) else "line: demand"
-    return f"<p class=dim>{''.join(keys)}{words}</p>"
 
 
 def _trust(plan: Plan, bill: Bill) -> str:

@@ -17,10 +17,13 @@ WORD = 14  # characters that paper keeps on one line
 SHARE_UNIT = "0..1"
 
 
-def section(title: str, *contents: str) -> str:
+EVERYONE, ENGINEERS, AUDITORS, MANAGERS = "m e a", "e a", "a", "m a"  # who sees a section: manager, engineer, auditor
+
+
+def section(title: str, *contents: str, who: str = EVERYONE) -> str:
     """A titled section; nothing at all where there is nothing to say."""
     inside = "\n".join(filter(None, contents))
-    return f'<section id="{anchor(title)}"><h2>{escape(title)}</h2>{inside}</section>' if inside else ""
+    return f'<section id="{anchor(title)}" class="{who}"><h2>{escape(title)}</h2>{inside}</section>' if inside else ""
 
 
 def anchor(title: str) -> str:
@@ -34,7 +37,7 @@ def anchor(title: str) -> str:
 
 def contents(sections: Sequence[str]) -> str:
     """Links to the titled ones of these sections, for a screen."""
-    titled = re.compile(r'(?:<!--[^>]*-->)?<section id="[^"]+"><h2>([^<]+)</h2>')
+    titled = re.compile(r'(?:<!--[^>]*-->)?<section id="[^"]+" class="[^"]+"><h2>([^<]+)</h2>')
     titles = [found[1] for found in map(titled.match, sections) if found]
     links = "".join(f'<a href="#{anchor(unescape(title))}">{title}</a>' for title in titles)
     return f'<nav aria-label="Sections">{links}</nav>' if links else ""
@@ -64,7 +67,7 @@ def table_html(table: Table, bill: Bill) -> str:
         place = [column.name for column in table.columns].index("per_month")
         cells[0], cells[place] = "<td>total</td>", f"<td class=n>{bill.total / 100:,.2f}</td>"
         rows += f"<tr class=total>{''.join(cells)}</tr>"
-    return scrolling(table.title, f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>")
+    return scrolling(table.title, f"<table class=sorts><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>")
 
 
 def scrolling(title: str, inside: str) -> str:
@@ -117,8 +120,8 @@ def _cell(value: Value, column: Column, row: Sequence[Value]) -> str:
         style = "w" if len(value) > SHORT else "i" if len(value) > WORD else ""
         return f"<td{f' class={style}' if style else ''}>{escape({SHARE_UNIT: ''}.get(value, value))}</td>"
     if column.name == "value" and SHARE_UNIT in row:
-        return f"<td class=n>{percent(value)}</td>"
-    return f"<td class=n>{_number(value, column)}</td>"
+        return f'<td class=n data-v="{value:.9g}">{percent(value)}</td>'
+    return f'<td class=n data-v="{value:.9g}">{_number(value, column)}</td>'
 
 
 def _number(value: float, column: Column) -> str:

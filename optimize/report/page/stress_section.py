@@ -11,7 +11,8 @@ from typing import Any
 
 from optimize.report.page.drawing import BAD, GOOD, WIDTH_IN, Theme
 from optimize.report.page.figures import Figure
-from optimize.report.page.page_parts import bullets, details, dim, picture, section, table_html
+from optimize.report.page.page_parts import bullets, details, dim, section, table_html
+from optimize.report.page.promise_html import stress_grid
 from optimize.report.terminal.render_stress import FILE, HARDENING, SCHEMA, STRESS, happened
 from optimize.tables.bill_lines import Bill
 from optimize.tables.columns import Table
@@ -43,7 +44,7 @@ def tried(said: Json) -> str:
     return _placed(
         section(
             TITLE,
-            picture(stress_figure(said)),
+            stress_grid(said, stress_figure(said).alt),
             bullets([happened(case) for case in said["cases"]]),
             details("Figures", table_html(table_of(said), bill)),
             f"<h3>What planning for it costs, by the program</h3>{table_html(costs, bill)}" if costs.rows else "",

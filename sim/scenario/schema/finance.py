@@ -61,6 +61,9 @@ class FinanceSpec(Keys):
     requests_per_document: PerDocument | None = key("requests that one document takes; absent: no cost per document", "", 3, default=None)
     contingency_share: Share = key("reserve on bill and operations; all-in", "0..1", default=0.0)
     tax_share: Share = key("tax on all of it; all-in", "0..1", 0.19, default=0.0)
+    today_usd_per_month: Amount | None = key(
+        "what this traffic costs today; the report shows the saving against it; absent: not stated", "USD/month", 60000.0, default=None
+    )
     lead_time_months: Amount | None = key("order to first request of own hosts, rent goes on; absent: open", "months", default=None)
     overlap_months: Amount | None = key("months in which own and rented hosts both run; absent: open", "months", default=None)
     egress_bytes_per_output_token: Amount | None = key("bytes sent for each output token; absent: open", "bytes", default=None)

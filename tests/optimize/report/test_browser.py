@@ -22,7 +22,8 @@ from tests.optimize.report.test_stress_page import stress
 
 PROBE = """<script>addEventListener("load",()=>{
 document.querySelectorAll("details").forEach(d=>d.open=true);
-const wide=[...document.querySelectorAll("body *")].filter(e=>!e.closest(".scroll,.chart")&&e.getBoundingClientRect().right>innerWidth+1);
+const wide=[...document.querySelectorAll("body *")]
+.filter(e=>!e.closest(".scroll,.chart,nav")&&e.getBoundingClientRect().right>innerWidth+1);
 parent.postMessage(JSON.stringify({page:document.documentElement.scrollWidth,window:innerWidth,wide:wide.map(e=>e.tagName+"."+e.className),
 dark:matchMedia("(prefers-color-scheme:dark)").matches,ink:getComputedStyle(document.body).color}),"*")})</script>"""
 FRAME = """<!doctype html><title></title><script>addEventListener("message",e=>{document.title=e.data})</script>
@@ -39,7 +40,8 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("page")
     text = html(replace(plan, scenario=replace(plan.scenario, finance=finance)), stress=stress_json(stress()))
     (folder / "report.html").write_text(text, encoding="utf-8")
-    (folder / "probed.html").write_text(text.replace("</head>", f"{PROBE}</head>"), encoding="utf-8")
+    open_to_probe = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", text)  # the policy lets no other script run
+    (folder / "probed.html").write_text(open_to_probe.replace("</head>", f"{PROBE}</head>"), encoding="utf-8")
     return folder
 
 
@@ -70,6 +72,12 @@ def test_nothing_is_wider_than_the_window_and_the_console_is_silent(page: Path, 
     assert "CONSOLE" not in run.stderr
 
 
+def test_the_script_runs_under_its_policy_and_says_nothing_on_the_console(page: Path) -> None:
+    run = chromium(page, "--enable-logging=stderr", "--virtual-time-budget=3000", "--dump-dom", f"file://{page / 'report.html'}")
+    assert 'data-shown="manager"' in run.stdout and "this fleet, a month" in run.stdout
+    assert "CONSOLE" not in run.stderr
+
+
 def test_the_page_asks_the_network_for_nothing(page: Path) -> None:
     log = page / "net.json"
     chromium(page, f"--log-net-log={log}", "--window-size=800,600", "--dump-dom", f"file://{page / 'report.html'}")
@@ -86,5 +94,6 @@ def test_it_prints_with_the_decision_on_a_sheet_of_its_own(page: Path) -> None:
     paper = page / "report.pdf"
     chromium(page, "--no-pdf-header-footer", f"--print-to-pdf={paper}", f"file://{page / 'report.html'}")
     sheets = subprocess.run([reader, "-layout", str(paper), "-"], capture_output=True, text=True, timeout=60).stdout.split("\f")
-    assert "Before you sign" in sheets[0] and "Cost by line" not in sheets[0] and "Cost by line" in sheets[1]
+    assert "Before you sign" in sheets[0] and "Approved by" in sheets[0]
+    assert "Cost by hour" not in sheets[0] and "Cost by hour" in sheets[1]
     assert 4 <= len(sheets) <= 14

@@ -55,7 +55,7 @@ def section_of(page: str) -> str:
 
 def test_a_plan_that_was_not_tried_says_how_to_try_it(results: Path) -> None:
     said = section_of((results / "report.html").read_text())
-    assert TITLE in said and "--plan DIR/plan.json --stress --out DIR" in said and "simulate" in said and "<svg" not in said
+    assert TITLE in said and "--plan DIR/plan.json --stress --out DIR" in said and "simulate" in said and "<figure" not in said
 
 
 def test_a_plan_that_was_not_simulated_has_no_such_section(tmp_path: Path) -> None:

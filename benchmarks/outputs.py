@@ -1,7 +1,7 @@
 """Writes into the pages what takes too long for a test to run: `python -m benchmarks.outputs [NAME ...]`.
 
 A block `<!-- output: NAME OPTIONS -->` of a page shows what `optimize scenarios/NAME.yaml OPTIONS` prints. A block `<!-- excerpt: PAGE -->`
-of the README shows the verdict and the cost of that page; a test holds the two together.
+of the README shows the verdict and the cost of that page; a test holds the two together. A plan that is missed or over budget is shown too.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"
 OUTPUT = re.compile(r"(<!-- output: (\w+)( [^>]*)? -->\n```text\n).*?(```\n<!-- /output -->)", re.S)
+ANSWERED = (0, 3, 4)  # exit codes of `optimize` with an answer on the screen: met, no plan, missed
 EXCERPT = re.compile(r"(<!-- excerpt: (\S+) -->\n```text\n)(.*?)(```\n<!-- /excerpt -->)", re.S)
 
 
@@ -44,7 +45,9 @@ def refresh(page: Path, names: list[str]) -> None:
         if names and block[2] not in names:
             return block[0]
         command = [sys.executable, "cli.py", "optimize", f"scenarios/{block[2]}.yaml", *(block[3] or "").split()]
-        run = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, encoding="utf-8", check=True)
+        run = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, encoding="utf-8", check=False)
+        if run.returncode not in ANSWERED:
+            raise SystemExit(f"{' '.join(command)}: exit code {run.returncode}; the pages after this block are unchanged")
         return block[1] + run.stdout + block[4]
 
     page.write_text(OUTPUT.sub(again, page.read_text(encoding="utf-8")), encoding="utf-8")

@@ -18,6 +18,7 @@ from sim.plural import counted
 BY_API, SELF_HOSTED = "relays wherever allowed", "own GPUs wherever possible"  # names of alternatives
 RELAYS = 3  # named in a sentence
 BARS = "▁▂▃▄▅▆▇█"
+NOT_EXAMINED = "prices and volumes were not examined, `servemix whatif` does"
 WHOLE = 0.995  # of a class: all of it, for people
 
 
@@ -26,7 +27,8 @@ def recommendation(plan: Plan, bill: Bill) -> list[str]:
     if plan.status in ("over_budget", "infeasible") and not any([*_hosts(plan), *_calls(plan)]):
         return [nothing_bought(plan, bill), *rivals(plan, bill)]
     if plan.status in ("over_budget", "infeasible"):
-        return [headline(plan, bill), f"The closest found: {_lower(to_do(plan))}", *rivals(plan, bill)]
+        told = plan.why is not None and plan.why.no_plan is not None  # what would make a plan is said below
+        return [headline(plan, bill), f"The closest found: {_lower(to_do(plan))}", *rivals(plan, bill), *([] if told else change(plan))]
     return [to_do(plan), headline(plan, bill), *rivals(plan, bill), *change(plan)]
 
 
@@ -126,9 +128,9 @@ def dearer(cents: float, total: float) -> str:
 
 
 def change(plan: Plan) -> list[str]:
-    """The nearest price, volume or limit at which the answer changes; nothing where none was looked for."""
+    """The nearest price, volume or limit at which the answer changes, or that none was looked for."""
     flips = told_flips(plan)
-    return [f"What would change this: {flips[0]}."] if flips else []
+    return [f"What would change this: {flips[0] if flips else NOT_EXAMINED}."]
 
 
 def replicas_line(values: Ints, top: int) -> str:

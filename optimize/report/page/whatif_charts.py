@@ -51,6 +51,21 @@ def curve_figures(table: Table, keys: Sequence[str], currency: str) -> list[Figu
     return found
 
 
+def served(table: Table, row: Row) -> bool:
+    """Whether the plan of a row serves everything: one that leaves requests out is no point of a cost curve."""
+    names = [column.name for column in table.columns]
+    return row[names.index("status")] not in ("over_budget", "infeasible")
+
+
+def rounded_amount(value: Value) -> str:
+    """A label of an axis: three significant digits.
+
+    >>> rounded_amount(12.5992), rounded_amount(1_587_401.0), rounded_amount("as is")
+    ('12.6', '1,590,000', 'as is')
+    """
+    return amount(float(f"{value:.3g}")) if isinstance(value, int | float) and not isinstance(value, bool) else amount(value)
+
+
 def values_of(table: Table, rows: Sequence[tuple[float, Row]], name: str) -> list[float | None]:
     """One column along a line; None where a point has no such plan."""
     at = [column.name for column in table.columns].index(name)
@@ -71,6 +86,8 @@ def curve_chart(table: Table, key: str, currency: str, rows: Sequence[tuple[floa
     x = [value for value, _ in rows]
     for k, (name, label) in enumerate(LINES):
         values = values_of(table, rows, name)
+        if name == "per_month":
+            values = [value if served(table, row) else None for value, (_, row) in zip(values, rows, strict=True)]
         if any(value is not None for value in values):
             y = [math.nan if value is None else value for value in values]
             axes.plot(
@@ -80,9 +97,10 @@ def curve_chart(table: Table, key: str, currency: str, rows: Sequence[tuple[floa
     axes.plot(x, [math.nan if value is None else value for value in budget], color=theme.ink, linewidth=1, linestyle=":", label="budget")
     at = [column.name for column in table.columns].index("status")
     costs = values_of(table, rows, "per_month")
-    bad = [(value, cost) for (value, row), cost in zip(rows, costs, strict=True) if row[at] != "met" and cost is not None]
+    bad = [(value, cost) for (value, row), cost in zip(rows, costs, strict=True) if row[at] not in ("met", "unverified") and cost is not None]
+    label_bad = "no plan that keeps every promise inside the budget"
     if bad:
-        axes.plot([x for x, _ in bad], [y for _, y in bad], "x", color=BAD, markersize=9, label="not met")
+        axes.plot([x for x, _ in bad], [y for _, y in bad], "x", color=BAD, markersize=9, label=label_bad)
     if min(x) > 0 and max(x) / min(x) >= LOG_FROM:
         from matplotlib.ticker import LogLocator
 
@@ -93,7 +111,7 @@ def curve_chart(table: Table, key: str, currency: str, rows: Sequence[tuple[floa
         axis.set_major_formatter(lambda value, _: f"{value:,.0f}" if abs(value) >= 10 else f"{value:g}")
         axis.set_minor_formatter(lambda *_: "")
     if len(x) <= MOST_TICKS:
-        axes.set_xticks(x, [amount(value) for value in x])
+        axes.set_xticks(x, [rounded_amount(value) for value in x])
     axes.set_xlabel(key)
     axes.set_ylabel(f"{currency} a month")
     legend(axes, theme, 5)
@@ -141,8 +159,8 @@ def heat_chart(table: Table, across: str, down: str, currency: str, rows: Sequen
         ink = "#111111" if not np.isfinite(value) or value > low + 0.55 * (high - low) else "#f4f4f4"
         text = f"{value:,.0f}" if np.isfinite(value) else "-"
         axes.text(x, y, text if row[status] == "met" else f"✕ {text}", ha="center", va="center", fontsize=8, color=ink)
-    axes.set_xticks(range(len(columns)), [shorter(amount(value)) for value in columns])
-    axes.set_yticks(range(len(lines_)), [shorter(amount(value)) for value in lines_])
+    axes.set_xticks(range(len(columns)), [shorter(rounded_amount(value)) for value in columns])
+    axes.set_yticks(range(len(lines_)), [shorter(rounded_amount(value)) for value in lines_])
     axes.set_xlabel(f"{across}; cells: {currency} a month, ✕: no plan that holds")
     axes.set_ylabel(shorter(down))
     return drawn

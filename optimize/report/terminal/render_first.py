@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+
 from rich.console import Console
 from rich.text import Text
 
@@ -17,10 +19,11 @@ from optimize.tables.phrases import told_flips
 from optimize.tables.plain_numbers import duration, percent, promise
 from optimize.tables.quality_table import verdict_words
 from optimize.tables.recommendation import BY_API, SELF_HOSTED, dearer, recommendation, replicas_line
-from optimize.tables.short_names import names_of
+from optimize.tables.short_names import alternative_name, names_of
 from optimize.tables.tables import used_pools
 
-LINES = 5  # of the bill, the fleet and the promises that the first screen names; the rest is summed
+MOST = 40  # lines of the first screen
+LINES = 5  # of the bill, the fleet and the promises that the first screen names, fewer where they wrap; the rest is summed
 FLIPS = 2
 OTHERS = 3
 NOTE, WARNING = 170, 70  # characters of a reason and of a warning
@@ -29,13 +32,25 @@ MORE = "More: --show all, or some of cost, fleet, promises, trust, money, why; -
 
 
 def first_screen(console: Console, plan: Plan, bill: Bill, whole: bool = False) -> None:
-    """At most 40 lines for any plan, from the decision to the next step; `whole`: the sections follow, so none is advertised."""
-    _decision(console, plan, bill)
-    _cost(console, plan, bill)
-    _fleet(console, plan)
-    _promises(console, plan)
-    _others(console, plan, bill)
-    _next(console, plan, bill, whole)
+    """At most MOST lines in all for any plan, from the decision to the next step; `whole`: the sections follow, so none is advertised."""
+    for rows in range(LINES, 0, -1):
+        with console.capture() as written:
+            _decision(console, plan, bill)
+            _cost(console, plan, bill, rows)
+            _fleet(console, plan, rows)
+            _promises(console, plan, rows)
+            _others(console, plan, bill, NOTE * rows // LINES)
+            _next(console, plan, bill, whole)
+        text = written.get()
+        if printed(console) + text.count("\n") <= MOST:
+            break
+    console.file.write(text)
+
+
+def printed(console: Console) -> int:
+    """Lines that the console holds so far."""
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue().count("\n")
 
 
 def _decision(console: Console, plan: Plan, bill: Bill) -> None:
@@ -44,16 +59,15 @@ def _decision(console: Console, plan: Plan, bill: Bill) -> None:
     console.print(word + Text("  " + " ".join(recommendation(plan, bill))))
 
 
-def _cost(console: Console, plan: Plan, bill: Bill) -> None:
+def _cost(console: Console, plan: Plan, bill: Bill, most: int) -> None:
     """The largest lines of the bill by their names for people, and what a request and a million tokens cost."""
     names = names_of(plan)
     lines = sorted(zip(bill.lines, plan.lines, strict=True), key=lambda each: -each[0])
     listing = table(f"Cost, {bill.currency} a month", "", "share", "", right=(1, 2))
     words = all_in_words(plan, bill)
-    named = LINES - 2 if words and words != [OPEN] else LINES  # what stands on top of the bill needs its room
-    for cents, line in lines[:named]:
+    for cents, line in lines[:most]:
         listing.add_row(names.get(line.name, line.name), bill.money(cents), percent(cents / bill.total if bill.total else 0.0), line.detail)
-    if rest := lines[named:]:
+    if rest := lines[most:]:
         cents = sum(each for each, _ in rest)
         listing.add_row(f"{len(rest)} smaller lines", bill.money(cents), percent(cents / bill.total if bill.total else 0.0), "")
     console.print()
@@ -66,7 +80,7 @@ def _cost(console: Console, plan: Plan, bill: Bill) -> None:
         console.print(Text(" ".join(words)))
 
 
-def _fleet(console: Console, plan: Plan) -> None:
+def _fleet(console: Console, plan: Plan, most: int) -> None:
     """Replicas of the largest pools over the day, as bars; nothing without own GPUs or days of 24 hours."""
     pools, days = used_pools(plan), render_grid.days(plan.demand.slices)
     if not pools or days is None:
@@ -74,19 +88,19 @@ def _fleet(console: Console, plan: Plan) -> None:
     names, weight = names_of(plan), plan.demand.weight_h
     by_hours = sorted(pools, key=lambda p: -float(plan.solution.billed[p] @ weight))
     listing = table("Replicas, 0 to 23 h", *days, "")
-    for p in by_hours[:LINES]:
+    for p in by_hours[:most]:
         option = plan.program.pools[p].option
         replicas = plan.solution.hosts[p] * option.replicas_per_host
         top, least = int(replicas.max()), int(replicas.min())
         bars = [replicas_line(replicas[hours], top) for hours in days.values()]
         listing.add_row(names[option.id], *bars, f"{least} to {top}" if least != top else f"always {top}")
-    if len(pools) > LINES:
-        listing.add_row(f"{len(pools) - LINES} more pools", *["" for _ in days], "--show fleet")
+    if len(pools) > most:
+        listing.add_row(f"{len(pools) - most} more pools", *["" for _ in days], "--show fleet")
     console.print()
     console.print(listing)
 
 
-def _promises(console: Console, plan: Plan) -> None:
+def _promises(console: Console, plan: Plan, most: int) -> None:
     """The promises that are nearest to their limit, missed ones first."""
     verdicts = plan.verification.verdicts if plan.verification is not None else ()
     console.print()
@@ -95,7 +109,7 @@ def _promises(console: Console, plan: Plan) -> None:
         return
     listing = table("Promises in their worst hour", "", "simulated", "attained", "", right=(2, 3))
     ordered = sorted(verdicts, key=_room)
-    for verdict in ordered[:LINES]:
+    for verdict in ordered[:most]:
         row = verdict.row
         listing.add_row(
             plan.program.class_names[row.class_index],
@@ -105,7 +119,7 @@ def _promises(console: Console, plan: Plan) -> None:
             Text("met", style="green") if verdict.met else Text("MISSED", style="bold red"),
         )
     console.print(listing)
-    if rest := ordered[LINES:]:
+    if rest := ordered[most:]:
         missed = sum(not each.met for each in rest)
         show(console, Text(f"{len(rest)} more, {'all met' if not missed else f'{missed} of them missed'}: --show promises", style="dim"))
 
@@ -115,7 +129,7 @@ def _room(verdict: SloVerdict) -> tuple[bool, float]:
     return verdict.met, -(1 - verdict.attainment) / max(1 - verdict.row.quantile, 1e-12)
 
 
-def _others(console: Console, plan: Plan, bill: Bill) -> None:
+def _others(console: Console, plan: Plan, bill: Bill, longest: int) -> None:
     """By API, self-hosted, and the cheapest of the others: what each costs, or why it is none."""
     ranked = sorted(plan.alternatives, key=lambda o: (o.name not in (BY_API, SELF_HOSTED), o.per_month_usd is None, o.per_month_usd or 0.0))
     if not ranked:
@@ -130,10 +144,11 @@ def _others(console: Console, plan: Plan, bill: Bill) -> None:
             if cents is None
             else (bill.money(cents), dearer(cents, bill.total) or ("same" if bill.total > 0 or cents < 0.5 else ""))
         )
-        note = _short(other.note, NOTE) if cents is None or other.status == "over_budget" else ""
+        note = _short(other.note, longest) if cents is None or other.status == "over_budget" else ""
         row = whole.get(other.name)
         sums = ["-" if row is None else open_or_sum(row, lambda usd: bill.money(cents_of(plan, usd)))] if added else []
-        listing.add_row(other.name, cost, more, *sums, Text("; ".join(filter(None, (other.status.replace("_", " "), note))), style="dim"))
+        told = "; ".join(filter(None, (other.status.replace("_", " "), note)))
+        listing.add_row(alternative_name(other.name), cost, more, *sums, Text(told, style="dim"))
     console.print()
     console.print(listing)
 

@@ -14,6 +14,7 @@ from optimize.tables.bill_lines import bill_of
 from optimize.tables.recommendation import BY_API, SELF_HOSTED, recommendation, to_do
 from optimize.tables.short_names import names_of
 from sim.errors import InputError
+from tests.docs.test_first_screens import answers as answered
 from tests.optimize.report import plan_fixture
 
 MOST_LINES, MOST_COLUMNS = 40, 100
@@ -51,6 +52,17 @@ def test_at_most_forty_lines_of_a_hundred_columns(name: str) -> None:
         lines = render(each, colour=False, show=()).splitlines()
         assert len(lines) <= MOST_LINES
         assert max(map(len, lines)) <= MOST_COLUMNS
+
+
+@pytest.mark.parametrize("name", answers())
+def test_the_screen_answers_five_questions_in_every_status(name: str) -> None:
+    said = answered(render(answers()[name], colour=False, show=()))
+    assert [question for question, yes in said.items() if not yes] == []
+
+
+def test_a_plan_without_flips_says_that_none_were_examined() -> None:
+    plan = replace(plan_fixture.plan(), flips=())
+    assert recommendation(plan, bill_of(plan))[-1].startswith("What would change this: prices and volumes were not examined")
 
 
 def test_five_questions_are_answered_in_the_first_paragraph() -> None:
@@ -105,3 +117,11 @@ def test_sections_are_named_and_a_wrong_name_lists_the_right_ones() -> None:
     assert "Fleet by hour" in some and "Fleet by hour" not in alone and "Monthly cost" not in some
     with pytest.raises(InputError, match='--show: there is no section "flet"; write cost, fleet, '):
         sections_named("flet")
+
+
+def test_long_names_cost_rows_and_never_lines() -> None:
+    plan = with_rivals(plan_fixture.plan())
+    names = tuple(f"{name} of a service with a very long name" for name in plan.program.class_names)
+    long = replace(plan, program=replace(plan.program, class_names=names), lines=plan.lines * 2)
+    lines = render(long, colour=False, show=()).splitlines()
+    assert len(lines) <= MOST_LINES and lines[-1].startswith("More:")

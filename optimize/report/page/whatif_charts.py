@@ -97,7 +97,8 @@ def curve_chart(table: Table, key: str, currency: str, rows: Sequence[tuple[floa
     axes.plot(x, [math.nan if value is None else value for value in budget], color=theme.ink, linewidth=1, linestyle=":", label="budget")
     at = [column.name for column in table.columns].index("status")
     costs = values_of(table, rows, "per_month")
-    bad = [(value, cost) for (value, row), cost in zip(rows, costs, strict=True) if row[at] not in ("met", "unverified") and cost is not None]
+    pairs = zip(rows, costs, strict=True)
+    bad = [(value, cost) for (value, row), cost in pairs if row[at] not in ("met", "unverified") and cost is not None]
     label_bad = "no plan that keeps every promise inside the budget"
     if bad:
         axes.plot([x for x, _ in bad], [y for _, y in bad], "x", color=BAD, markersize=9, label=label_bad)

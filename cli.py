@@ -18,7 +18,8 @@ from sim.interrupts import repeated
 from sim.version import VERSION
 
 BROKEN_PIPE = 141  # as shells count a process that SIGPIPE ended
-COMMANDS = (optimize, simulate, validate, calibrate, new, check, probe, compare, rerun, whatif, decide, deploy, explain)  # each registers itself
+# each registers itself
+COMMANDS = (optimize, simulate, validate, calibrate, new, check, probe, compare, rerun, whatif, decide, deploy, explain)
 app.add_typer(tables, name="catalog", help="Facts that plans rest on; `catalog refresh`: new relay prices.")
 app.add_typer(estimate, name="estimate")
 

@@ -6,12 +6,12 @@ import re
 import subprocess
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import highspy
 import pulp
 import pytest
 
+from benchmarks.named_packages import traced
 from optimize.explain.duals import relaxation
 from optimize.program import solve as solve_module
 from optimize.program.fluid import fluid_bound_usd
@@ -30,39 +30,18 @@ from tests.optimize.program.test_solve import two_offers
 EXACT = 1e-7
 
 
-class Trace:
-    """How often a PuLP problem and HiGHS were asked for a solution."""
-
-    def __init__(self, patch: pytest.MonkeyPatch) -> None:
-        self.problems: list[Any] = []
-        self.runs = 0
-        solved, ran = pulp.LpProblem.solve, highspy.Highs.run
-
-        def solve_problem(prob: Any, *given: Any, **named: Any) -> Any:
-            self.problems.append(prob)
-            return solved(prob, *given, **named)
-
-        def run_highs(highs: Any) -> Any:
-            self.runs += 1
-            return ran(highs)
-
-        patch.setattr(pulp.LpProblem, "solve", solve_problem)
-        patch.setattr(highspy.Highs, "run", run_highs)
-
-
 @pytest.mark.parametrize("small", [solve_module.SMALL, -1], ids=["whole", "in_stages"])
 def test_each_run_of_the_solver_is_the_solution_of_one_pulp_problem(small: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(solve_module, "SMALL", small)
-    trace = Trace(monkeypatch)
-    for seed in range(6):
-        given = random_problem(seed)
-        answer = solve(given)
-        solve(replace(given, budget_usd=max(sum(terms.committed_usd for terms in given.relays), 0.8 * answer.cost_usd)))
-        fluid_bound_usd(given)
-        gap_parts(given, answer, 0.03)
-        relaxation(given)
-    assert trace.runs == len(trace.problems) > 30
-    assert len({id(prob) for prob in trace.problems}) == trace.runs
+    with traced() as trace:
+        for seed in range(6):
+            given = random_problem(seed)
+            answer = solve(given)
+            solve(replace(given, budget_usd=max(sum(terms.committed_usd for terms in given.relays), 0.8 * answer.cost_usd)))
+            fluid_bound_usd(given)
+            gap_parts(given, answer, 0.03)
+            relaxation(given)
+    assert trace.agrees and trace.runs > 30
     assert all(prob.objective is not None and prob.constraints() for prob in trace.problems if prob.variables())
 
 
@@ -123,10 +102,10 @@ def test_other_solvers_find_the_same_optimum_in_the_file(given: ProgramInput, tm
         assert highs_optimum(path) == pytest.approx(want, rel=1e-5)
 
 
-def test_the_whole_problem_holds_the_rows_of_every_hour_that_is_solved_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_whole_problem_holds_the_rows_of_every_hour_that_is_solved_apart() -> None:
     given = replace(two_offers(), pools=two_offers().pools[:1], budget_usd=float("inf"))
-    trace = Trace(monkeypatch)
-    assert "by hour" in solve(given).solver
+    with traced() as trace:
+        assert "by hour" in solve(given).solver
     apart = {row.name: str(row) for prob in trace.problems for row in prob.constraints()}
     together = {row.name: str(row) for row in whole_model(given, all_served=False).prob.constraints()}
     assert apart == together

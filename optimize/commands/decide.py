@@ -23,7 +23,9 @@ def decide(
     """
     from optimize.finance.commitment.weigh import decide as weigh
     from optimize.finance.commitment.weigh import exit_code
-    from optimize.report.terminal.render_decision_commitment import decision_json, render_decision, write_decision
+    from optimize.report.terminal.render_decision_commitment import render_decision
+    from optimize.report.write import write_decision
+    from optimize.tables.decision_tables import decision_json
     from optimize.tables.folder import check_folder
     from sim.scenario import load_scenario
 

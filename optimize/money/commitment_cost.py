@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from optimize.money.capital import residual_share
@@ -103,3 +104,39 @@ def horizon_usd(held: tuple[Held, ...], at: Timing, with_usd: float, without_usd
         paid = each.month_usd * (rent if each.follows_rent else 1.0)
         usd += months * paid + each.purchase_usd - each.resale_usd(months) + each.owed_usd(months)
     return usd
+
+
+def cash_by_month(
+    held: tuple[Held, ...], at: Timing, with_usd: float, without_usd: float, once_usd: float = 0.0, rent: float = 1.0
+) -> list[float]:
+    """Cash of each month of the horizon; the months sum to `horizon_usd` of the same terms.
+
+    Purchases and one-off costs are paid in the first month, months that begin or end within a calendar month by their part; resale, and
+    what a term asks for beyond the horizon, fall into the last month.
+
+    >>> own = Held(purchase_usd=1000.0, month_usd=10.0, residual_36m=0.0)
+    >>> cash_by_month((own,), Timing(3, lead=1), 50.0, 100.0)
+    [1100.0, 60.0, 60.0]
+    """
+    count = max(1, math.ceil(at.horizon))
+    cash = [0.0] * count
+
+    def pay(usd: float, start: float, end: float) -> None:
+        """`usd` a month from `start` to `end`."""
+        for m in range(count):
+            cash[m] += usd * max(0.0, min(m + 1, end, at.horizon) - max(m, start))
+
+    served = min((each.held_months(at.horizon, at.lead) for each in held), default=0.0)
+    lead = min(at.lead, at.horizon) if held else 0.0
+    pay(without_usd, 0.0, lead)
+    pay(with_usd if held else without_usd, lead, lead + served if held else at.horizon)
+    if held:
+        pay(without_usd, lead, lead + min(at.overlap, served))
+        pay(without_usd, lead + served, at.horizon)
+    for each in held:
+        months = each.held_months(at.horizon, at.lead)
+        pay(each.month_usd * (rent if each.follows_rent else 1.0), lead, lead + months)
+        cash[0] += each.purchase_usd
+        cash[-1] += each.owed_usd(months) - each.resale_usd(months)
+    cash[0] += once_usd
+    return cash

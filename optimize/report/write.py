@@ -10,16 +10,22 @@ from pathlib import Path
 from typing import Any
 
 from optimize.audit.manifest import BRIEF, COPIES, copies, manifest, plan_bytes, read_manifest
+from optimize.finance.commitment.decision import Decision
+from optimize.report.page.decision_charts import decision_figures
+from optimize.report.page.decision_page import board_html, decision_html
 from optimize.report.page.figures import figures
 from optimize.report.page.html import html
 from optimize.report.page.stress_section import BEGIN, stress_figure, stress_of, with_stress
 from optimize.report.page.whatif_html import whatif_html
 from optimize.report.terminal.render_stress import FILE, hardening_table, stress_json, stress_table
 from optimize.report.terminal.render_whatif import whatif_json
+from optimize.report.workbook.decision_book import decision_xlsx
 from optimize.report.workbook.xlsx import xlsx
 from optimize.result import Plan
 from optimize.simulate.stress_records import Stress
 from optimize.tables.columns import Table
+from optimize.tables.decision_tables import decision_json
+from optimize.tables.decision_tables import tables as decision_tables
 from optimize.tables.decision_why import why_tables
 from optimize.tables.finance_tables import Money, finance_tables
 from optimize.tables.folder import check_folder, table_csv, write_bytes
@@ -116,3 +122,21 @@ def into_report(said: Mapping[str, Any], out: Path) -> bool:
         return False
     write_bytes(out / "report.html", with_stress(page, said).encode())
     return True
+
+
+def write_decision(decision: Decision, out: Path) -> Path:
+    """Writes decision.json, decision.html, board.html, decision.xlsx, a CSV of each table and figures/ into `out`, and returns it. Same
+    decision, same bytes.
+    """
+    for folder in (out, out / "figures"):
+        check_folder(folder)
+    write_bytes(out / "decision.json", (json.dumps(decision_json(decision), indent=2, allow_nan=False) + "\n").encode())
+    made = decision_tables(decision)
+    for each in made:
+        write_bytes(out / f"{each.name}.csv", table_csv(each).encode())
+    for figure in decision_figures(made[3], made[2], decision.scenario.budget.currency):
+        write_bytes(out / "figures" / f"{figure.name}.png", figure.png())
+    write_bytes(out / "decision.html", decision_html(decision).encode())
+    write_bytes(out / "board.html", board_html(decision).encode())
+    write_bytes(out / "decision.xlsx", decision_xlsx(decision))
+    return out

@@ -41,6 +41,7 @@ class Outcome:
 
     with_usd, without_usd   a month of recourse in addition to the held hosts, and without them
     cost_usd                over the horizon;  served_share  of the requests, the worse of both months
+    once_usd                paid at the start: the stage's own, and the move off relays that no longer serve
     used                    (pool or relay, share of requests) that serve with and on the held hosts, largest first
     """
 
@@ -51,6 +52,7 @@ class Outcome:
     cost_usd: float
     served_share: float
     used: tuple[tuple[str, float], ...] = ()
+    once_usd: float = 0.0
 
 
 @dataclass(frozen=True)

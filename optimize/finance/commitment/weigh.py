@@ -65,7 +65,7 @@ def outcome(recourse: Recourse, stage: Stage, future: Future) -> Outcome:
     beside = recourse.month(hold, rule, future) if hold else bare
     once = stage.once_usd + (recourse.scenario.finance.migration_usd if must_move(recourse, rule, future) else 0.0)
     usd = horizon_usd(stage.held, stage.timing, beside.usd, bare.usd, once, future.gpu_rent)
-    return Outcome(stage.name, future.name, beside.usd, bare.usd, usd, min(bare.served_share, beside.served_share), beside.used())
+    return Outcome(stage.name, future.name, beside.usd, bare.usd, usd, min(bare.served_share, beside.served_share), beside.used(), once)
 
 
 def must_move(recourse: Recourse, rule: str, future: Future) -> bool:

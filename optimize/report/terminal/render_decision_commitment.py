@@ -1,102 +1,20 @@
-"""A decision under commitment for people, as JSON and as CSV."""
+"""A decision under commitment for people."""
 
 from __future__ import annotations
 
 import math
-from pathlib import Path
-from typing import Any
+import textwrap
 
 from rich.text import Text
 
 from optimize.finance.commitment.decision import Decision, Ranked
-from optimize.money.amounts import per_unit_usd
-from optimize.money.units import to_currency
 from optimize.report.terminal.console import bullets, output, screen, section, show, table
-from optimize.tables.columns import Column, Table, Value
-from optimize.tables.folder import check_folder, table_csv, write_bytes
+from optimize.tables.columns import Value
+from optimize.tables.decision_tables import month_of, tables, verdict
 from optimize.tables.plain_numbers import percent
 
-STAGES = (
-    Column("stage", "str", "", "first stage"),
-    Column("expected_per_month", "float", "money", "mean over futures by their weights, a month of the horizon; empty: not all is served"),
-    Column("worst_per_month", "float", "money", "in the dearest future"),
-    Column("worst_regret_per_month", "float", "money", "most that it costs above the best stage of a future; empty: unbounded"),
-    Column("worst_future", "str", "", "where; empty without any regret"),
-    Column("expected_regret_per_month", "float", "money", "mean of that over futures"),
-    Column("committed", "float", "money", "paid whatever comes: purchase, term, one-off cost of the move"),
-    Column("served_least", "float", "share", "of requests inside their promises, in the worst future"),
-    Column("lead_months", "float", "months", "order to first request"),
-    Column("overlap_months", "float", "months", "both fleets run"),
-)
-OUTCOMES = (
-    Column("stage", "str", "", "first stage"),
-    Column("future", "str", "", "how things turn out"),
-    Column("weight", "float", "", "how likely, relative to the others"),
-    Column("per_month", "float", "money", "mean cost of a month of the horizon, all included"),
-    Column("regret_per_month", "float", "money", "above the best stage of this future; empty: leaves requests that another serves"),
-    Column("recourse_beside", "float", "money", "a month of what is bought in addition to the held hosts"),
-    Column("recourse_without", "float", "money", "a month without them (lead time, overlap, after the term)"),
-    Column("served", "float", "share", "of requests inside their promises, as planned"),
-    Column("served_by", "str", "", "pools and relays with their shares of requests"),
-)
-DECISION_TABLES = {"stages": STAGES, "outcomes": OUTCOMES}
 LISTED = 3
-
-
-def tables(decision: Decision) -> tuple[Table, Table]:
-    """One row per stage; one per stage and future."""
-    stages, outcomes = [], []
-    for each in decision.ranked:
-        stage, months = each.stage, each.stage.timing.horizon
-        worst = each.regret.index(each.worst_regret_usd)
-        figures = (each.expected_usd, max(o.cost_usd for o in each.outcomes), each.worst_regret_usd)
-        stages.append(
-            (
-                stage.name,
-                *(_month(decision, usd, months) for usd in figures),
-                decision.futures[worst].name if each.worst_regret_usd > 0 else "",
-                _month(decision, each.expected_regret_usd, months),
-                _money(decision, stage.committed_usd),
-                min(o.served_share for o in each.outcomes),
-                stage.timing.lead,
-                stage.timing.overlap,
-            )
-        )
-        outcomes += _outcome_rows(decision, each)
-    return Table("stages", "First stages", STAGES, tuple(stages)), Table("outcomes", "Stages by future", OUTCOMES, tuple(outcomes))
-
-
-def _outcome_rows(decision: Decision, ranked: Ranked) -> list[tuple[Value, ...]]:
-    months = ranked.stage.timing.horizon
-    return [
-        (
-            ranked.stage.name,
-            future.name,
-            future.weight,
-            _month(decision, each.cost_usd, months),
-            _month(decision, regret, months),
-            _money(decision, each.with_usd),
-            _money(decision, each.without_usd),
-            each.served_share,
-            "; ".join(f"{name} {share:.1%}" for name, share in each.used),
-        )
-        for future, each, regret in zip(decision.futures, ranked.outcomes, ranked.regret, strict=True)
-    ]
-
-
-def _money(decision: Decision, usd: float) -> float | None:
-    return round(100 * to_currency(usd, decision.usd_per_unit)) / 100 if math.isfinite(usd) else None
-
-
-def _month(decision: Decision, usd: float, months: float) -> float | None:
-    return _money(decision, per_unit_usd(usd, months))
-
-
-def verdict(decision: Decision) -> str:
-    """Which stage to sign, in a sentence or two."""
-    if decision.least_regret == decision.least_expected:
-        return f"{decision.least_regret}: least worst regret and least expected cost."
-    return f"Least worst regret: {decision.least_regret}. Least expected cost: {decision.least_expected}."
+HEAD = 18  # characters of a name on a line over its column
 
 
 def render_decision(decision: Decision) -> str:
@@ -117,7 +35,8 @@ def render_decision(decision: Decision) -> str:
         listing.add_row(str(name), _cell(expected), _cell(worst), _cell(regret), str(where), _cell(committed), percent(float(served or 0)))
     show(console, listing)
     section(console, f"Cost in each future, {currency} a month, and regret; each rounded by itself")
-    listing = table("", *(each.stage.name for each in decision.ranked), right=tuple(range(1, len(decision.ranked) + 1)))
+    heads = ("\n".join(textwrap.wrap(each.stage.name, HEAD)) for each in decision.ranked)
+    listing = table("", *heads, right=tuple(range(1, len(decision.ranked) + 1)))
     for k, future in enumerate(decision.futures):
         listing.add_row(future.name, *(_both(decision, each, k) for each in decision.ranked))
     show(console, listing)
@@ -136,10 +55,10 @@ def render_decision(decision: Decision) -> str:
 
 def _both(decision: Decision, ranked: Ranked, k: int) -> str:
     months, regret = ranked.stage.timing.horizon, ranked.regret[k]
-    cost = _cell(_month(decision, ranked.outcomes[k].cost_usd, months))
+    cost = _cell(month_of(decision, ranked.outcomes[k].cost_usd, months))
     if math.isinf(regret):
         return f"{cost} (unserved)"
-    more = _month(decision, regret, months) or 0.0
+    more = month_of(decision, regret, months) or 0.0
     return f"{cost} (best)" if more < 0.5 else f"{cost} (+{more:,.0f})"
 
 
@@ -152,45 +71,3 @@ def _used(ranked: Ranked) -> str:
 
 def _cell(value: Value) -> str:
     return "-" if value is None else f"{float(value):,.0f}"
-
-
-def decision_json(decision: Decision) -> dict[str, Any]:
-    """The decision as one object, money in the scenario's currency."""
-    scenario = decision.scenario
-    stages, outcomes = tables(decision)
-    return {
-        "schema": "servemix.decision/1",
-        "scenario": scenario.name,
-        "scenario_digest": scenario.digest,
-        "seed": scenario.seed,
-        "catalog": {"date": scenario.catalog.date, "digest": scenario.catalog.digest},
-        "currency": scenario.budget.currency,
-        "horizon_months": scenario.finance.horizon_months,
-        "least_worst_regret": decision.least_regret,
-        "least_expected_cost": decision.least_expected,
-        "stages": _rows(stages),
-        "outcomes": _rows(outcomes),
-        "stops": list(decision.stops),
-        "warnings": [*scenario.warnings, *decision.warnings],
-        "assumptions": list(decision.assumptions),
-    }
-
-
-def _rows(of: Table) -> list[dict[str, Value]]:
-    names = [column.name for column in of.columns]
-    return [dict(zip(names, map(_round, row), strict=True)) for row in of.rows]
-
-
-def _round(value: Value) -> Value:
-    return float(f"{value:.9g}") if isinstance(value, float) else value
-
-
-def write_decision(decision: Decision, out: Path) -> Path:
-    """Writes decision.json, stages.csv and outcomes.csv into `out`, and returns it."""
-    import json
-
-    check_folder(out)
-    write_bytes(out / "decision.json", (json.dumps(decision_json(decision), indent=2, allow_nan=False) + "\n").encode())
-    for each in tables(decision):
-        write_bytes(out / f"{each.name}.csv", table_csv(each).encode())
-    return out

@@ -5,8 +5,8 @@ python -m optimize.report.terminal.render_reference > docs/reference/plan-tables
 
 from __future__ import annotations
 
-from optimize.report.terminal.render_decision_commitment import DECISION_TABLES
 from optimize.tables.columns import TABLES
+from optimize.tables.decision_tables import DECISION_TABLES
 from optimize.tables.decision_why import WHY_TABLES
 from optimize.tables.finance_columns import FINANCE_TABLES
 

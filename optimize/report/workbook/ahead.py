@@ -10,7 +10,9 @@ from optimize.money.amounts import amount_usd
 from optimize.money.capital import drifted
 from optimize.money.charges import Charge
 from optimize.report.workbook.lines import CHARGES_SHEET, EXACT
+from optimize.report.workbook.live import grey_when_moved, of_the_run
 from optimize.report.workbook.pen import LINE_HEIGHT, Pen, address, place, span
+from optimize.report.workbook.scenario_cells import FACTORS
 from optimize.tables.bill_lines import cents_of
 from optimize.tables.columns import Table
 from optimize.tables.finance_columns import MONTHS
@@ -60,14 +62,18 @@ def write_months(pen: Pen, money: Money) -> None:
     for m, month in enumerate(months):
         r = m + 1
         table = _row(money, m)
-        for c, value in ((0, table[0]), (1, table[1]), (2, table[2]), (10, table[10])):
+        for c, value in ((0, table[0]), (1, table[1]), (10, table[10])):
             pen.write(sheet, r, c, value, MONTHS[c].unit if c else "")
+        pen.formula(sheet, r, 2, f"={_number(table[2])!r}*{FACTORS[0]}", _number(table[2]), "requests")
         volume, others = _routing(money, m, used)
         sheet.write_number(r, side - 1, volume, pen.formats["number"])
         sheet.write_number(r, side + len(used), others, pen.formats["number"])
-        hours = [f"{address(r, side + k)}*{pen.prices[pools[options[p].option.id].price_name]}" for k, p in enumerate(used)]
+        of = {charge.line: k for k, charge in enumerate(money.charges, start=1) if charge.item == "host-hour"}
+        row_of = [of[options[p].option.id] for p in used]
+        hours = [f"{address(r, side + k)}*{place(CHARGES_SHEET, row, 6)}" for k, row in enumerate(row_of)]
         for k, p in enumerate(used):
-            sheet.write_number(r, side + k, month.host_hours[p], pen.formats["number"])
+            today = f"{place(CHARGES_SHEET, row_of[k], 4)}/{pools[options[p].option.id].quantity!r}"
+            pen.formula(sheet, r, side + k, f"={month.host_hours[p]!r}*{today}", month.host_hours[p], "number")
         gpu = "+".join([*hours, *rest, address(r, side + len(used))])
         pen.formula(sheet, r, 3, f"=({gpu})*(1+gpu_price_drift_per_year)^({m}/12)/usd_per_unit", _number(table[3]))
         today = exact_sum(money, "relay") if today_usd(money) > 0 else "1/usd_per_unit"
@@ -143,6 +149,9 @@ def _totals(pen: Pen, sheet: Any, money: Money) -> None:
     known = next((usd for key, usd in present.items() if key is not None and len(present) == 2), None)
     value: float | str = "" if known is None else cents_of(money.plan, known) / 100
     pen.formula(sheet, r + 1, 8, f'=IF(cost_of_capital="","",{paid})', value, "total")
+    words = "Months move with the first one: host-hours and relay cost keep their ratio to it. Peak hosts are those of the run."
+    sheet.write_string(r + 2, 0, words, pen.formats["dim"])
+    grey_when_moved(pen, sheet, (1, 10, last, 11))
     chart = pen.book.add_chart({"type": "column", "subtype": "stacked"})
     for k, (c, name) in enumerate(((3, "GPU hosts"), (4, "relays"), (5, "fixed"), (6, "one-off"))):
         points = {"categories": ["Months", 1, 0, last, 0], "values": ["Months", 1, c, last, c]}
@@ -158,9 +167,11 @@ def write_break_even(pen: Pen, money: Money, table: Table) -> None:
     """Three strategies over demand, with the band of own GPUs; whole hosts: recalculated by a new run only."""
     sheet = pen.sheet("Break-even")
     end = pen.table(sheet, table)
-    words = ["Whole hosts are counted anew at each demand: these figures follow prices only in a new run.", *money.break_even.notes]
+    of_the_run(pen, sheet, end, len(table.columns), "each demand is a program of its own, with whole hosts counted anew")
+    words = ["", *money.break_even.notes]
     for k, text in enumerate(words):
-        sheet.write_string(end + 1 + k, 0, text, pen.formats["dim"])
+        if text:
+            sheet.write_string(end + 1 + k, 0, text, pen.formats["dim"])
     x = 1 if table.rows and table.rows[0][1] is not None else 2
     chart = pen.book.add_chart({"type": "scatter", "subtype": "straight_with_markers"})
     for c, name, colour, width in CURVES:
@@ -194,12 +205,14 @@ def write_sensitivity(pen: Pen, money: Money, table: Table) -> None:
         elif name in ("all GPU prices", "all API prices"):
             part = exact_sum(money, "gpu" if "GPU" in name else "relay")
         if not part:
+            grey_when_moved(pen, sheet, (r, 0, r, len(row) - 1))
             continue
         change = address(r, 1)
         pen.formula(sheet, r, 2, f"={total}-{part}*{change}", _number(row[2]))
         pen.formula(sheet, r, 3, f"={total}+{part}*{change}", _number(row[3]))
         pen.formula(sheet, r, 4, f"=ABS({address(r, 3)}-{address(r, 2)})", _number(row[4]))
-    sheet.write_string(end + 1, 0, "Demand and capacity need whole hosts: these rows follow prices only in a new run.", pen.formats["dim"])
+    words = "Prices are live; rows on demand and capacity are solved anew in a run only, and grey once an input is changed."
+    sheet.write_string(end + 1, 0, words, pen.formats["dim"])
     chart = pen.book.add_chart({"type": "bar", "subtype": "stacked"})
     for c, fill in ((2, {"none": True}), (4, {"color": COLOURS[0]})):
         points = {"categories": ["Sensitivity", 1, 0, end - 1, 0], "values": ["Sensitivity", 1, c, end - 1, c]}

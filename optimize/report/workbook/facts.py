@@ -6,57 +6,20 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from optimize.finance.unit_costs import unit_costs
+from optimize.finance.unit_costs import BESIDE, unit_costs
 from optimize.money.amounts import amount_usd
-from optimize.money.units import to_currency
+from optimize.money.units import to_currency, to_usd
+from optimize.report.workbook.hosts_by_hour import replicas_formula
 from optimize.report.workbook.lines import CHARGES_SHEET, EXACT, MONTH
 from optimize.report.workbook.pen import LINE_HEIGHT, Pen, address, place
+from optimize.report.workbook.scenario_cells import FACTORS
 from optimize.tables import tables
 from optimize.tables.columns import Table, Value
 from optimize.tables.finance_tables import Money
-from optimize.tables.phrases import headline
-from optimize.tables.plan_json import lower_bound
-from optimize.tables.quality_table import verdict_words
 
-BILLED, EFFECTIVE, CONTRACTED = 5, 6, 8  # columns of FOCUS that are the charge
-WORDS = 90  # characters on a line of the summary
 NOTE = 120  # and of a note
 TARGET = 22  # and of the name of a pool or relay over its column
 COLOURS = ("#4C8DD6", "#E08A3C", "#3DA37A", "#C65D9E", "#A8912F", "#7C6FD0", "#5AA9B8")
-
-
-def write_summary(pen: Pen, sheet: Any, money: Money) -> None:
-    """Verdict and money; what follows from the bill is a formula."""
-    plan, bill = money.plan, money.bill
-    budget, cost, bound = plan.scenario.budget.per_month, bill.total / 100, lower_bound(plan, bill)
-    sheet.set_column(0, 0, 62)
-    sheet.set_column(1, 1, WORDS)
-    limited = math.isfinite(budget)
-    rows: list[tuple[str, Any, str, float | None]] = [
-        ("Scenario", plan.scenario.name, "title", None),
-        ("Verdict", verdict_words(plan), "bold", None),
-        ("In words", headline(plan, bill), "wrap", None),
-        (f"Cost a month, {bill.currency}", "=cost_per_month", "big", cost),
-        (f"Budget a month, {bill.currency}", budget if limited else "none", "money", None),
-        ("Left of the budget", "=B5-B4" if limited else "", "money", budget - cost if limited else None),
-        (f"Lower bound a month, {bill.currency} (at the prices of the run)", bound, "money", None),
-        ("Gap to the lower bound", "=IF(B4=0,0,(B4-B7)/B4)", "share", (cost - bound) / cost if cost else 0.0),
-        ("Cost a year at this demand and these prices", "=12*B4", "money", 12 * cost),
-        ("Seed", plan.scenario.seed, "", None),
-        ("Catalogue of", plan.scenario.catalog.date, "", None),
-    ]
-    rows += [("Own or rent", f"{row.pool}: {row.sentence}", "wrap", None) for row in money.own]
-    rows += [("Price book warns", text, "wrap", None) for text in money.prices.warnings]
-    for r, (label, value, style, result) in enumerate(rows):
-        sheet.write_string(r, 0, label, pen.formats["bold"])
-        if style == "wrap":
-            sheet.set_row(r, LINE_HEIGHT * max(1, math.ceil(len(value) / WORDS)))
-        if result is not None:
-            sheet.write_formula(r, 1, value, pen.left(style), result)
-        elif isinstance(value, int | float):
-            sheet.write_number(r, 1, value, pen.left(style))
-        else:
-            pen.write(sheet, r, 1, value, style)
 
 
 def write_units(pen: Pen, money: Money) -> None:
@@ -73,7 +36,10 @@ def write_units(pen: Pen, money: Money) -> None:
             pen.write(sheet, r, 2, unit.unit)
             continue
         pen.write(sheet, r, 2, f"{pen.currency} / {unit.unit}")
-        sheet.write_number(r, 4, unit.quantity, pen.formats["number"])
+        if unit.line == BESIDE:
+            sheet.write_number(r, 4, unit.quantity, pen.formats["number"])
+        else:
+            pen.formula(sheet, r, 4, f"={unit.quantity!r}*{FACTORS[0]}", unit.quantity, "number")
         fixed = f"{amount_usd(unit.usd, unit.quantity)!r}/usd_per_unit"  # a pool that no line of the bill names
         basis = cells.get(unit.line, fixed) if unit.line else "cost_exact"
         pen.formula(sheet, r, 1, f"={basis}/{address(r, 4)}", to_currency(unit.usd, money.plan.usd_per_unit), "USD")
@@ -95,7 +61,12 @@ def write_hours(pen: Pen, money: Money) -> None:
         values += [float(plan.solution.pool_flow[p, :, t].sum()) for p in pools]
         values += [float(plan.solution.relay_flow[a, :, t].sum()) for a in relays]
         for c, value in enumerate(values):
-            pen.write(sheet, t + 1, c, value, "requests/s" if c and isinstance(value, float) else "hosts" if c else "")
+            if c == 2 or c >= 3 + len(pools):
+                pen.formula(sheet, t + 1, c, f"={float(str(value))!r}*{FACTORS[0]}", float(str(value)), "requests/s")
+            elif c >= 3:
+                pen.formula(sheet, t + 1, c, replicas_formula(plan, pools[c - 3], t), float(str(value)), "hosts")
+            else:
+                pen.write(sheet, t + 1, c, value, "requests/s" if c else "")
     sheet.freeze_panes(1, 1)
     last = len(plan.demand.slices)
     sheet.set_h_pagebreaks([last + 2])  # pictures on a sheet of their own
@@ -122,13 +93,36 @@ def write_focus(pen: Pen, money: Money, table: Table) -> None:
     """FOCUS rows; their costs are the charges, live."""
     sheet = pen.sheet("FOCUS")
     pen.table(sheet, table)
+    at = {column.name: c for c, column in enumerate(table.columns)}
     for r, row in enumerate(table.rows, start=1):
-        for c in (BILLED, EFFECTIVE, CONTRACTED):
-            pen.formula(sheet, r, c, f"={place(CHARGES_SHEET, r, EXACT if c == CONTRACTED else MONTH)}", float(row[c] or 0.0))
-    r = len(table.rows) + 1
+        for name, (text, unit) in _focus_formulas(money, r, row, at).items():
+            pen.formula(sheet, r, at[name], text, float(row[at[name]] or 0.0), unit)
+    r, billed = len(table.rows) + 1, at["BilledCost"]
     sheet.write_string(r, 0, "total", pen.formats["bold"])
-    text = f"=SUM({address(1, BILLED)}:{address(r - 1, BILLED)})" if table.rows else "=0"
-    pen.formula(sheet, r, BILLED, text, money.bill.total / 100, "total")
+    text = f"=SUM({address(1, billed)}:{address(r - 1, billed)})" if table.rows else "=0"
+    pen.formula(sheet, r, billed, text, money.bill.total / 100, "total")
+
+
+def _focus_formulas(money: Money, r: int, row: tuple[Value, ...], at: Mapping[str, int]) -> dict[str, tuple[str, str]]:
+    """(formula, unit) of each column of a row that follows the inputs: quantities, prices and costs."""
+    month, exact, quantity, price = (place(CHARGES_SHEET, r, c) for c in (MONTH, EXACT, 4, 6))
+    listed = address(r, at["ListUnitPrice"])
+    same = row[at["ListUnitPrice"]] == row[at["ContractedUnitPrice"]]
+    list_usd = f"{to_usd(float(row[at['ListUnitPrice']] or 0.0), money.plan.usd_per_unit)!r}"
+    found = {
+        "BilledCost": (f"={month}", "money"),
+        "EffectiveCost": (f"={month}", "money"),
+        "ContractedCost": (f"={exact}", "money"),
+        "ContractedUnitPrice": (f"={price}/usd_per_unit", "USD"),
+        "ListUnitPrice": (f"={price if same else list_usd}/usd_per_unit", "USD"),
+        "ListCost": (f"={listed}*{quantity}", "money"),
+        "PricingQuantity": (f"={quantity}", "plain"),
+        "ConsumedQuantity": (f"={quantity}", "plain"),
+    }
+    served = row[at["x_Requests"]]
+    if served is not None:
+        found["x_Requests"] = (f"={float(served)!r}*{FACTORS[0]}", "requests")
+    return found
 
 
 def write_notes(pen: Pen, money: Money) -> None:

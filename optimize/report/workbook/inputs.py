@@ -6,7 +6,8 @@ from typing import Any
 
 from optimize.money.ownership import values_of
 from optimize.money.token_kinds import item_of
-from optimize.report.workbook.pen import LINE_HEIGHT, Pen, address
+from optimize.report.workbook.pen import LINE_HEIGHT, Pen
+from optimize.report.workbook.scenario_cells import in_words, write_around, write_budget, write_hits, write_marks, write_scenarios
 from optimize.tables.finance_tables import Money
 
 SHEET = "Assumptions"
@@ -20,11 +21,16 @@ def write_inputs(pen: Pen, money: Money) -> None:
     sheet.write_string(0, 0, "Assumptions", pen.formats["title"])
     words = "Change a yellow cell: every total follows. An empty yellow cell is open, not zero. Grey figures need a new run."
     sheet.write_string(1, 0, words, pen.formats["dim"])
-    r = _prices(pen, sheet, money, 3)
+    r = write_scenarios(pen, sheet, 3)
+    r = write_budget(pen, sheet, money, r)
+    r = _prices(pen, sheet, money, r + 1)
     r = _rate(pen, sheet, money, r + 1)
     r = _time(pen, sheet, money, r + 1)
     r = _figures(pen, sheet, money, r + 1)
-    _purchases(pen, sheet, money, r + 1)
+    r = _purchases(pen, sheet, money, r + 1)
+    r = write_around(pen, sheet, money, r + 1)
+    r = write_hits(pen, sheet, money, r + 1)
+    write_marks(pen, sheet, money, r + 1)
     sheet.freeze_panes(3, 1)
 
 
@@ -36,14 +42,7 @@ def _heads(pen: Pen, sheet: Any, r: int, title: str) -> int:
 
 def _input(pen: Pen, sheet: Any, r: int, name: str, value: float | None, share: bool = False) -> str:
     """An input cell in column B with a name of its own."""
-    style = pen.formats["input_share" if share else "input"]
-    if value is None:
-        sheet.write_blank(r, 1, None, style)
-    else:
-        sheet.write_number(r, 1, value, style)
-    given = pen.name(name, SHEET, address(r, 1))
-    sheet.write_string(r, 8, given, pen.formats["dim"])
-    return given
+    return pen.input(sheet, SHEET, r, name, value, share)
 
 
 def _prices(pen: Pen, sheet: Any, money: Money, r: int) -> int:
@@ -91,13 +90,13 @@ def _time(pen: Pen, sheet: Any, money: Money, r: int) -> int:
         ("free_credits_months", finance.free_credits_months, "months", "months until they expire; empty: never"),
     )
     for name, value, unit, meaning in live:
-        sheet.write_string(r, 0, name)
+        sheet.write_string(r, 0, in_words(name))
         _input(pen, sheet, r, name, value, share="drift" in name)
         pen.write(sheet, r, 2, unit)
         pen.write(sheet, r, 5, meaning)
         r += 1
     for name in RE_RUN:
-        sheet.write_string(r, 0, name, pen.formats["dim"])
+        sheet.write_string(r, 0, in_words(name), pen.formats["dim"])
         sheet.write_number(r, 1, getattr(finance, name))
         sheet.write_string(r, 5, "fixed here: hosts by month follow it only in a new run", pen.formats["dim"])
         r += 1
@@ -107,7 +106,7 @@ def _time(pen: Pen, sheet: Any, money: Money, r: int) -> int:
 def _figures(pen: Pen, sheet: Any, money: Money, r: int) -> int:
     r = _heads(pen, sheet, r, "Own hosts")
     for figure in values_of(money.plan.scenario.finance).values():
-        sheet.write_string(r, 0, figure.name)
+        sheet.write_string(r, 0, in_words(figure.name))
         _input(
             pen, sheet, r, figure.name, figure.value, share=figure.unit.startswith(("share", "1/year")) or figure.name == "cost_of_capital"
         )

@@ -6,7 +6,12 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from optimize.money import CLASSIFIER
+from optimize.money.charges import HOST_HOUR, Charge
+from optimize.money.quantities import FOLLOWS
+from optimize.report.workbook.hosts_by_hour import host_hours
 from optimize.report.workbook.pen import Pen, address, place, span, to_the_cent
+from optimize.report.workbook.scenario_cells import FACTORS
 from optimize.tables.bill_lines import cents_of
 from optimize.tables.finance_columns import CHARGES
 from optimize.tables.finance_tables import Money
@@ -33,9 +38,13 @@ def write_charges(pen: Pen, money: Money) -> None:
     for r, charge in enumerate(money.charges, start=1):
         for c, value in enumerate((charge.line, charge.kind, charge.source, charge.item)):
             sheet.write_string(r, c, value)
-        sheet.write_number(r, 4, charge.quantity, pen.formats["number"])
+        if (quantity := quantity_formula(pen, money, r, charge)) is None:
+            sheet.write_number(r, 4, charge.quantity, pen.formats["number"])
+        else:
+            pen.formula(sheet, r, 4, quantity, charge.quantity, "number")
         pen.write(sheet, r, 5, charge.unit)
-        pen.formula(sheet, r, 6, f"={pen.prices[charge.price_name]}", charge.usd_per_unit, "USD")
+        times = {"gpu": f"*{FACTORS[1]}", "relay": f"*{FACTORS[2]}"}.get(charge.kind, "")
+        pen.formula(sheet, r, 6, f"={pen.prices[charge.price_name]}{times}", charge.usd_per_unit, "USD")
         exact = cents_of(money.plan, charge.usd) / 100
         pen.formula(sheet, r, EXACT, f"=E{r + 1}*G{r + 1}/usd_per_unit", exact, "number")
     for line, (first, last) in rows_of(money).items():
@@ -44,6 +53,18 @@ def write_charges(pen: Pen, money: Money) -> None:
         _cents(pen, sheet, (first, last), EXACT, up, amounts, money.cents[first - 1 : last])
     sheet.set_column(FLOOR, REST, 12, None, {"level": 1, "hidden": True})
     sheet.freeze_panes(1, 1)
+
+
+def quantity_formula(pen: Pen, money: Money, r: int, charge: Charge) -> str | None:
+    """How the quantity of a charge follows demand and hit rates; None where it stays as it is (starts, units, minimum payments)."""
+    if r in pen.hits:
+        rate, plain, cached = pen.hits[r]
+        whole = money.charges[plain - 1].quantity + money.charges[cached - 1].quantity
+        return f"={whole!r}*{FACTORS[0]}*{rate if r == cached else f'(1-{rate})'}"
+    if (charge.kind == "relay" and charge.item.endswith(FOLLOWS)) or charge.line == CLASSIFIER:
+        return f"={charge.quantity!r}*{FACTORS[0]}"
+    p = next((p for p, t in enumerate(money.plan.program.pools) if t.option.id == charge.line), None)
+    return host_hours(money.plan, p) if p is not None and charge.item == HOST_HOUR else None
 
 
 def _line_cell(money: Money, line: str) -> str:

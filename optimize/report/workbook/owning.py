@@ -5,16 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 from optimize.finance.own_or_rent import OwnOrRent
-from optimize.money.amounts import share_of
 from optimize.money.ownership import OwnedMonth
+from optimize.report.workbook.hosts_by_hour import most_hosts
 from optimize.report.workbook.lines import CHARGES_SHEET, EXACT
+from optimize.report.workbook.live import literal, money_text, sentence
 from optimize.report.workbook.pen import Pen, address, place
+from optimize.report.workbook.scenario_cells import FACTORS
 from optimize.tables.bill_lines import cents_of
 from optimize.tables.finance_tables import Money
 
 SHEET = "Own or rent"
 OPEN = (
-    '=TRIM(IF(staff_usd_per_month="","staff; ","")&IF(maintenance_share="","maintenance; ","")&IF(cost_of_capital="","cost of capital",""))'
+    '=SUBSTITUTE(MID(IF(staff_usd_per_month="","|staff","")&IF(maintenance_share="","|maintenance","")'
+    '&IF(cost_of_capital="","|cost of capital",""),2,99),"|","; ")'
 )
 
 
@@ -39,18 +42,24 @@ def _block(pen: Pen, sheet: Any, money: Money, row: OwnOrRent, r: int) -> int:
     if month is None or host is None:
         sheet.write_string(r + 1, 0, row.sentence)
         return r + 2
-    charge = next((k for k, c in enumerate(money.charges, start=1) if c.line == row.pool and c.item == "host-hour"), None)
-    rent = f"={place(CHARGES_SHEET, charge, EXACT)}" if charge is not None else f"={row.rent_usd!r}/usd_per_unit"
-    share = share_of(row.rent_usd, sum(each.rent_usd for each in money.own))  # of staff that the scenario gives
-    formulas, top = _formulas(pen, row, share), r + 1
+    rent = f"={_rent(money, row)}"
+    formulas, top = _formulas(pen, row), r + 1
     values = _values(money, row, month)
     sheet.write_string(top, 0, "hosts")
-    sheet.write_number(top, 1, month.hosts)
+    p = next(p for p, terms in enumerate(money.plan.program.pools) if terms.option.id == row.pool)
+    pen.formula(sheet, top, 1, f"={most_hosts(money.plan, p)}", month.hosts, "hosts")
     sheet.write_string(top + 1, 0, "load of what is paid (utilisation, meaning 2)")
-    sheet.write_number(top + 1, 1, row.load_share, pen.formats["share"])
+    load = f"=MIN(1,{row.load_share * month.hosts!r}*{FACTORS[0]}/{address(top, 1)})"
+    pen.formula(sheet, top + 1, 1, load, row.load_share, "share")
     sheet.write_string(top + 2, 0, f"rent a month, {pen.currency}")
     pen.formula(sheet, top + 2, 1, rent, cents_of(money.plan, row.rent_usd) / 100)
-    cells = {"hosts": address(top, 1), "load": address(top + 1, 1), "purchase": address(top + 3, 1)}
+    rents = "+".join(_rent(money, each) for each in money.own)
+    cells = {
+        "share": f"IF(({rents})=0,0,{_rent(money, row)}/({rents}))",
+        "hosts": address(top, 1),
+        "load": address(top + 1, 1),
+        "purchase": address(top + 3, 1),
+    }
     for k, (label, text) in enumerate(formulas):
         sheet.write_string(top + 3 + k, 0, f"{label}, {pen.currency}")
         pen.formula(sheet, top + 3 + k, 1, text.format(**cells), values[label], "money_right")
@@ -63,10 +72,47 @@ def _block(pen: Pen, sheet: Any, money: Money, row: OwnOrRent, r: int) -> int:
     pen.formula(sheet, last + 1, 1, f"={address(top + 2, 1)}-{address(last, 1)}", left, "total")
     sheet.write_string(last + 2, 0, "open parts (negative room: owning never wins)")
     sheet.write_formula(last + 2, 1, OPEN, None, "; ".join(month.open))
-    return last + 3
+    sheet.write_string(last + 3, 0, "in words", pen.formats["bold"])
+    known_cell, rent_cell, left_cell, open_cell = (address(k, 1) for k in (last, top + 2, last + 1, last + 2))
+    rent_now, known_now = (cents_of(money.plan, usd) / 100 for usd in (row.rent_usd, month.known_usd))
+    now = own_sentence(row.pool, pen.currency, rent_now, known_now, "; ".join(month.open))
+    text = _sentence(pen, row.pool, known_cell, rent_cell, left_cell, open_cell)
+    sheet.write_formula(last + 3, 1, text, None, now)
+    pen.own_words.append((f"={place(SHEET, last + 3, 1)}", now))
+    return last + 4
 
 
-def _formulas(pen: Pen, row: OwnOrRent, share: float) -> list[tuple[str, str]]:
+def _rent(money: Money, row: OwnOrRent) -> str:
+    """The rent of a pool, without the equals sign."""
+    charge = next((k for k, c in enumerate(money.charges, start=1) if c.line == row.pool and c.item == "host-hour"), None)
+    return place(CHARGES_SHEET, charge, EXACT) if charge is not None else f"{row.rent_usd!r}/usd_per_unit"
+
+
+def _sentence(pen: Pen, pool: str, known: str, rent: str, left: str, is_open: str) -> str:
+    """The verdict as a formula; `own_sentence` says the same."""
+    all_known = f"{literal('owning ')}&IF({left}>0,{literal('wins')},{literal('does not win')})&{literal(': ')}&{money_text(pen, known)}"
+    some = f"{literal('owning never wins: ')}&{money_text(pen, known)}&{literal(' a month before ')}&{is_open}"
+    below = f"{literal('owning wins only below ')}&{money_text(pen, left)}&{literal(' a month for ')}&{is_open}"
+    renting = f"{literal(', renting ')}&{money_text(pen, rent)}"
+    closed = f"{all_known}&{literal(' a month')}&{renting}"
+    return sentence(literal(f"{pool}: "), f'IF({is_open}="",{closed},IF({left}<=0,{some}&{renting},{below}))')
+
+
+def own_sentence(pool: str, currency: str, rent: float, known: float, is_open: str) -> str:
+    """Own or rent in one sentence, in the currency of the workbook; a part that is open is never taken as zero.
+
+    >>> own_sentence("p", "USD", 100.0, 80.0, "staff"), own_sentence("p", "USD", 100.0, 80.0, "")
+    ('p: owning wins only below 20.00 USD a month for staff', 'p: owning wins: 80.00 USD a month, renting 100.00 USD')
+    """
+    left, renting = rent - known, f", renting {rent:,.2f} {currency}"
+    if not is_open:
+        return f"{pool}: owning {'wins' if left > 0 else 'does not win'}: {known:,.2f} {currency} a month{renting}"
+    if left <= 0:
+        return f"{pool}: owning never wins: {known:,.2f} {currency} a month before {is_open}{renting}"
+    return f"{pool}: owning wins only below {left:,.2f} {currency} a month for {is_open}"
+
+
+def _formulas(pen: Pen, row: OwnOrRent) -> list[tuple[str, str]]:
     """(label, formula); {hosts}, {load} and {purchase} stand for cells of the block. The book line comes last and is not summed."""
     assert row.host is not None
     gpus, tdp_kw = row.host.gpus, f"{row.host.tdp_w / 1000!r}"
@@ -84,7 +130,7 @@ def _formulas(pen: Pen, row: OwnOrRent, share: float) -> list[tuple[str, str]]:
         ("colocation", f"={{hosts}}*{gpus}*{tdp_kw}*host_power_factor*colocation_usd_per_kw_month/usd_per_unit"),
         ("failures", f"={{hosts}}*{gpus}*{gpu}*failures_per_gpu_year/12/usd_per_unit"),
         ("maintenance", '=IF(maintenance_share="","open",{purchase}*maintenance_share/12)'),
-        ("staff", f'=IF(staff_usd_per_month="","open",staff_usd_per_month/usd_per_unit*{share!r})'),
+        ("staff", '=IF(staff_usd_per_month="","open",staff_usd_per_month/usd_per_unit*{share})'),
         ("book view: straight line", f"={book}"),
     ]
 

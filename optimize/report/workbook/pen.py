@@ -31,6 +31,9 @@ class Pen:
     formats: dict[str, Any] = field(default_factory=dict)
     names: set[str] = field(default_factory=set)
     prices: dict[str, str] = field(default_factory=dict)
+    hits: dict[int, tuple[str, int, int]] = field(default_factory=dict)  # row of a charge -> (hit rate, rows of uncached and cached input)
+    own_words: list[tuple[str, str]] = field(default_factory=list)  # (formula, its value) of each sentence on owning
+    items: list[str] = field(default_factory=list)  # names of the cells of items around the model
 
     def __post_init__(self) -> None:
         add = self.book.add_format
@@ -52,6 +55,8 @@ class Pen:
             "number": add({"num_format": "#,##0.######"}),
         }
         self.formats |= {"input": add({"bg_color": "#FFF6D6", "font_color": "#1F4E9E", "num_format": "#,##0.######", "border": 1})}
+        self.formats |= {"input_text": add({"bg_color": "#FFF6D6", "font_color": "#1F4E9E", "border": 1})}
+        self.formats |= {"stale": add({"font_color": "#9AA3AF", "italic": True})}
         self.formats |= {"input_share": add({"bg_color": "#FFF6D6", "font_color": "#1F4E9E", "num_format": "0.0##%", "border": 1})}
 
     def sheet(self, name: str, widths: Sequence[float] = (), landscape: bool = True) -> Any:
@@ -61,6 +66,9 @@ class Pen:
             sheet.set_landscape()
         sheet.fit_to_pages(1, 0)
         sheet.set_paper(9)
+        sheet.set_header(f"&L{name.replace('&', '&&')}&R&D")
+        sheet.set_footer("&CPage &P of &N")
+        sheet.repeat_rows(0)
         for c, width in enumerate(widths):
             sheet.set_column(c, c, width)
         return sheet
@@ -75,6 +83,20 @@ class Pen:
         self.names.add(name.lower())
         self.book.define_name(name, f"='{sheet}'!{cell}")
         return name
+
+    def input(self, sheet: Any, on: str, r: int, name: str, value: float | None, share: bool = False) -> str:
+        """An input cell in column B with a name of its own, which takes numbers of its kind only."""
+        style = self.formats["input_share" if share else "input"]
+        if value is None:
+            sheet.write_blank(r, 1, None, style)
+        else:
+            sheet.write_number(r, 1, value, style)
+        least, most = (-1, 10) if share else (-1e15, 1e15)
+        rule = {"validate": "decimal", "criteria": "between", "minimum": least, "maximum": most, "error_title": "Not a number"}
+        sheet.data_validation(r, 1, r, 1, {**rule, "error_message": f"a number from {least:g} to {most:g}, or nothing where it is open"})
+        given = self.name(name, on, address(r, 1))
+        sheet.write_string(r, 8, given, self.formats["dim"])
+        return given
 
     def write(self, sheet: Any, r: int, c: int, value: Value, unit: str = "") -> None:
         """A plain value: text stays text, infinity is "never", None leaves the cell empty."""

@@ -142,14 +142,19 @@ def test_the_workbooks_months_are_those_of_the_horizon_with_announced_prices(boo
     assert [bool(sheet[f"O{m + 2}"].value) for m in range(8)] == [bool(month.changes) for month in months]
 
 
-def test_changed_prices_give_the_bill_of_the_fixed_fleet_at_those_prices(books: dict[str, Any]) -> None:
-    """What `--set` of the same prices gives while hosts and routing stay."""
-    formulas, _, fresh = books["changed"]
+def changed_plan() -> Plan:
+    """The plan at the prices and the exchange rate of CHANGED."""
     plan = whole_plan()
     offers = (replace(plan.scenario.offers[0], usd_per_hour=5.555), plan.scenario.offers[1])
     relays = (replace(plan.scenario.relays[0], usd_per_mtok_output=6.1), plan.scenario.relays[1])
     catalog = replace(plan.scenario.catalog, fx_usd={"USD": 1.0, "EUR": 1.2})
-    again = at_prices_of(plan, replace(plan.scenario, offers=offers, relays=relays, catalog=catalog))
+    return at_prices_of(plan, replace(plan.scenario, offers=offers, relays=relays, catalog=catalog))
+
+
+def test_changed_prices_give_the_bill_of_the_fixed_fleet_at_those_prices(books: dict[str, Any]) -> None:
+    """What `--set` of the same prices gives while hosts and routing stay."""
+    formulas, _, fresh = books["changed"]
+    plan, again = whole_plan(), changed_plan()
     assert round(100 * named(fresh, "cost_per_month", formulas)) == bill_of(again).total != bill_of(plan).total
     lines = fresh["Monthly lines"]
     assert [round(100 * lines[f"F{r}"].value) for r in range(2, len(again.lines) + 2)] == list(bill_of(again).lines)
@@ -167,7 +172,7 @@ def test_an_open_figure_that_is_filled_in_enters_the_sum_of_own_hosts(books: dic
     from sim.scenario.scenario import Finance
 
     _, _, fresh = books["changed"]
-    plan = whole_plan()
+    plan = changed_plan()  # staff is shared by the rents at the new prices
     values = {name: FILLED[name] for name in ("cost_of_capital", "maintenance_share", "staff_usd_per_month")}
     want = own_or_rent(replace(plan, scenario=replace(plan.scenario, finance=Finance(values=values))))
     sheet = fresh["Own or rent"]

@@ -14,7 +14,9 @@ from optimize.finance.commitment.futures import USUAL, futures, main_model
 from optimize.finance.commitment.stops import allowance, crossings, exits, stops
 from optimize.finance.commitment.weigh import decide, exit_code, rank
 from optimize.money.commitment_cost import Held, Timing, horizon_usd
-from optimize.report.terminal.render_decision_commitment import decision_json, render_decision, tables, write_decision
+from optimize.report.terminal.render_decision_commitment import render_decision
+from optimize.report.write import write_decision
+from optimize.tables.decision_tables import decision_json, tables
 from sim.errors import InputError
 from sim.scenario import load_scenario
 from sim.scenario.scenario import Commitment, Future, Scenario
@@ -186,14 +188,26 @@ def test_terminal_json_and_csv_say_the_same(decision: Decision, tmp_path: Path) 
     said, text = decision_json(decision), render_decision(decision)
     assert said["least_worst_regret"] == decision.least_regret and decision.least_regret in text
     assert "each rounded by itself" in text, "a regret may be one off the difference of the printed costs"
-    stage_rows, outcome_rows = tables(decision)
+    stage_rows, outcome_rows, _, _ = tables(decision)
     assert len(outcome_rows.rows) == len(decision.ranked) * len(decision.futures) == len(said["outcomes"])
     months = {row["stage"]: row for row in said["stages"]}
     for each in decision.ranked:
         mean = sum(row["per_month"] * row["weight"] for row in said["outcomes"] if row["stage"] == each.stage.name) / len(decision.futures)
         assert months[each.stage.name]["expected_per_month"] == pytest.approx(mean, abs=0.01)
     write_decision(decision, tmp_path)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["decision.json", "outcomes.csv", "stages.csv"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        *(
+            "board.html",
+            "cash.csv",
+            "decision.html",
+            "decision.json",
+            "decision.xlsx",
+            "figures",
+            "outcomes.csv",
+            "regret.csv",
+            "stages.csv",
+        )
+    ]
     assert (tmp_path / "stages.csv").read_text().count("\n") == len(stage_rows.rows) + 1
 
 

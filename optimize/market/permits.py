@@ -52,7 +52,22 @@ def relay_reason(relay: Relay, scenario: Scenario) -> str:
 
 def relay_policy_reason(relay: Relay, policy: Policy) -> str:
     """Why policy rules the relay out, also where it was chosen by hand; empty if it does not."""
-    return policy_reason((relay.id, relay.vendor), relay.grade, policy) or model_reason(relay.model, policy)
+    named = policy_reason((relay.id, relay.vendor), relay.grade, policy) or model_reason(relay.model, policy)
+    return named or payment_reason(relay, policy)
+
+
+def payment_reason(relay: Relay, policy: Policy) -> str:
+    """Why it cannot be paid for; empty if it can, or where the seller states no way to pay.
+
+    >>> from sim.catalog.loader import load_catalog
+    >>> payment_reason(load_catalog().relays["holysheep.gpt-4.1"], Policy(payment=("invoice",)))
+    'it takes wechat, alipay or card; policy.payment allows invoice'
+    """
+    taken = [each.lower() for each in relay.payment]
+    if not policy.payment or not taken or set(taken) & set(policy.payment):
+        return ""
+    ways = " or ".join(filter(None, (", ".join(taken[:-1]), taken[-1])))
+    return f"it takes {ways}; policy.payment allows {', '.join(policy.payment)}"
 
 
 def firmer_reason(relay: Relay, scenario: Scenario) -> str:

@@ -147,11 +147,12 @@ def _slos(spec: SloSpec) -> tuple[Slo, ...]:
 
 def _policy(spec: PolicySpec) -> Policy:
     contracts = {"max_vendor_share", "relay_accounts", "spot"}
-    values = spec.model_dump(exclude={"requests_per_user_band", "data_residency", "allow", "deny", *contracts})
+    values = spec.model_dump(exclude={"requests_per_user_band", "data_residency", "allow", "deny", "payment", *contracts})
     share = spec.max_vendor_share
     return Policy(
         allow=tuple(spec.allow),
         deny=tuple(spec.deny),
+        payment=tuple(each.lower() for each in spec.payment),
         vendor_shares=dict(share) if isinstance(share, dict) else {"*": share} if share is not None else {},
         relay_accounts=tuple(_account(row) for row in spec.relay_accounts),
         spot=Spot(**spec.spot.model_dump()) if spec.spot else None,
@@ -237,8 +238,9 @@ def _relay(spec: RelaySpec, catalog: Catalog, path: Path) -> Relay:
     given = spec.model_dump(exclude_none=True, exclude={"name", "profile", *RECORDS}) | _behaviour(spec)
     known = catalog.relays.get(spec.name)
     given = with_contract(given, spec.contract, path, known.source if known else None)
-    if "residency" in given:
-        given["residency"] = tuple(given["residency"])
+    for name in ("residency", "payment"):
+        if name in given:
+            given[name] = tuple(given[name])
     if spec.name in catalog.relays:
         row = catalog.relays[spec.name]
         if not given:

@@ -208,6 +208,7 @@ class Policy:
     allow: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
     trust_claims: bool = False
+    payment: tuple[str, ...] = ()  # ways in which the buyer can pay; empty: any
     limits_negotiable: bool = True
     network_s: float = 0.02
     router: str | None = None  # None: WITH_CACHE of `sim.engine.routers` where a prefix cache is on, else DEFAULT

@@ -88,6 +88,7 @@ class RelaySpec(Keys):
     outages: OutageOf | None = fact("when nothing is answered")
     retry: RetrySpec | None = fact("how clients retry; absent: 4 attempts, 0.5 to 8 s apart")
     residency: list[Text] | None = fact("regions whose data it may hold")
+    payment: list[Text] | None = fact("ways to pay that it takes, as card or wechat; new row: not stated")
     grade: Literal["quote", "contract", "list", "claimed"] | None = fact("how firm the price is; with a price of your own: quote")
     contract: ContractOf | None = fact("document behind the prices of this entry, and no others; with it their grade is contract")
     note: Text | None = fact("for readers")

@@ -122,6 +122,12 @@ class PolicySpec(Keys):
     )
     deny: list[Text] = key("never these offers, relays, providers or vendors (`*` matches anything)", "", default_factory=list)
     trust_claims: bool = key("use rows whose price is only claimed by the seller", "", default=False)
+    payment: list[Text] = key(
+        "ways in which you can pay, of those that sellers state; a relay that takes none of them is not bought; empty: any way",
+        "",
+        ["card", "invoice"],
+        default_factory=list,
+    )
     limits_negotiable: bool = key("false: every relay limit is hard, also those marked negotiable", "", default=True)
     network_s: Annotated[float, Field(ge=0, le=10)] = key("round trip between client and pool", "s", default=0.02)
     router: RouterName | None = key(f"within a pool; absent: {WITH_CACHE} where a prefix cache is on, else {DEFAULT}", "", default=None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 
 from optimize.market import permits
 from optimize.market.candidates import candidates
-from optimize.market.permits import policy_reason
+from optimize.market.permits import policy_reason, relay_reason
 from optimize.market.relay_terms import may_serve, relay_terms
 from optimize.money import price_claims as relay_facts
 from optimize.money.price_claims import claim_flags, dated_warnings, horizon, retired
@@ -20,6 +21,7 @@ from optimize.simulate.named_fleet import parse_fleet
 from sim.catalog.facts import Relay
 from sim.catalog.loader import load_catalog
 from sim.errors import InputError
+from sim.scenario import load_scenario
 from sim.scenario.scenario import ConstantTraffic, Policy, Scenario, TokenFactor
 from sim.traffic import demand as demand_of
 from tests.traffic.scenarios import chat, request_class, scenario, week
@@ -191,3 +193,20 @@ def test_a_fleet_that_is_named_by_hand_keeps_to_policy_and_evidence() -> None:
     own = market(replace(GPT, model="llama-3.1-8b"), policy=Policy(deny=("aws",)))
     with pytest.raises(InputError, match=r'aws\.g6e\.xlarge: policy.deny "aws" matches it'):
         parse_fleet("aws.g6e.xlarge/llama-3.1-8b/fp8=1", own)
+
+
+def test_a_relay_that_takes_no_payment_of_the_buyer_is_not_bought_and_says_what_it_takes() -> None:
+    trusted = Policy(trust_claims=True, payment=("invoice",))
+    assert drops(market(CLAIM, policy=trusted))[CLAIM.id] == "it takes wechat, alipay or card; policy.payment allows invoice"
+    assert used(market(CLAIM, policy=replace(trusted, payment=("card", "invoice")))) == [CLAIM.id]
+    assert used(market(GPT, policy=Policy(payment=("invoice",)))) == [GPT.id], "a seller that states no way to pay is not ruled out"
+
+
+def test_payment_is_read_from_policy_and_from_a_relay_of_ones_own(tmp_path: Path) -> None:
+    text = (Path(__file__).resolve().parents[3] / "scenarios" / "two_offers.yaml").read_text(encoding="utf-8")
+    prices = "usd_per_mtok_input: 1, usd_per_mtok_output: 2, ttft_p50_s: 0.4, tokens_per_s: 60"
+    own = f"{{name: mine, model: llama-3.1-8b, {prices}, payment: [WeChat]}}"
+    file = tmp_path / "own.yaml"
+    file.write_text(text.replace("relays: [deepinfra.llama-3.1-8b]", f"relays: [{own}]"), encoding="utf-8")
+    scenario = load_scenario(file, ["policy.payment=[Card]"])
+    assert relay_reason(scenario.relays[0], scenario) == "it takes wechat; policy.payment allows card"

@@ -25,6 +25,7 @@ from optimize.explain.notes import (
     licence_warnings,
     log_notes,
     relay_warnings,
+    unanswered_warnings,
 )
 from optimize.explain.why import why_given
 from optimize.market.candidates import candidates, no_own_hosts, offer_drops
@@ -255,6 +256,7 @@ def assemble(market: Market, answer: Answer, dropped: tuple[Dropped, ...], only_
     seen = verification(evidence, seeds_of(scenario.seed, HOLD_OUT_SEEDS)) if evidence else None
     warnings = [
         *scenario.warnings,
+        *unanswered_warnings(seen, problem.class_names),
         *log_notes(scenario),
         *([] if market.states else no_own_hosts(scenario, market.demand, dropped)),
         *answer.notes,

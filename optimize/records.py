@@ -313,6 +313,13 @@ class Verification:
     by_event: int = 0
     played: tuple[PlayedHour, ...] = ()  # hours after a change of the timetable, or whole days
 
+    def unanswered(self) -> dict[int, float]:
+        """Class -> the largest share of its requests that were refused, failed or never ended, over its promises in their worst hours."""
+        worst: dict[int, float] = {}
+        for each in self.verdicts:
+            worst[each.row.class_index] = max(worst.get(each.row.class_index, 0.0), each.unanswered)
+        return worst
+
 
 @dataclass(frozen=True)
 class CostLine:

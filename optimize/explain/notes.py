@@ -9,7 +9,7 @@ import numpy as np
 from optimize.money.bill import share_of_relays
 from optimize.money.price_claims import claim_flags, dated_warnings
 from optimize.money.units import to_currency
-from optimize.records import CostLine, ProgramInput, SloVerdict
+from optimize.records import CostLine, ProgramInput, SloVerdict, Verification
 from optimize.search.fresh_seeds import HOLD_OUT_SEEDS
 from optimize.search.hour_evidence import HourEvidence
 from optimize.search.loop import Market, Settled
@@ -86,6 +86,17 @@ def log_notes(scenario: Scenario) -> list[str]:
     read = read_log(scenario.traffic.log)
     caveat = "a log replays the hours that it holds: seeds vary relays and routing, not the arrivals"
     return [read.summary(), *read.notes, caveat]
+
+
+def unanswered_warnings(proof: Verification | None, class_names: Sequence[str]) -> list[str]:
+    """Classes of which some requests are never answered: what share, and what that means for their promises."""
+    worst = {} if proof is None else proof.unanswered()
+    why = "they fit no context or memory, fail, or do not end; each counts as missed in every promise"
+    return [
+        f"{class_names[c]}: up to {share:.2%} of the requests of an hour are never answered: {why}"
+        for c, share in sorted(worst.items())
+        if share > 0
+    ]
 
 
 def relay_warnings(settled: Settled, catalog: Catalog) -> list[str]:

@@ -108,9 +108,7 @@ NOTABLE = 0.001  # share of a class's requests without an answer, from which the
 
 def unanswered_words(plan: Plan, proof: Verification) -> str:
     """Which classes have requests that no one answers although the promises hold; empty where none has a notable share."""
-    worst: dict[int, float] = {}
-    for each in proof.verdicts:
-        worst[each.row.class_index] = max(worst.get(each.row.class_index, 0.0), each.unanswered)
+    worst = proof.unanswered()
     told = [f"{percent(share)} of {plan.program.class_names[c]}" for c, share in sorted(worst.items()) if share >= NOTABLE]
     return f" Never answered, because they fit no context, fail or do not end: {', '.join(told)}." if told else ""
 

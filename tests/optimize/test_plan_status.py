@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from optimize import plan
+from optimize.explain.notes import unanswered_warnings
 from optimize.plan import market_for, proven_status
 from optimize.program.solve import solve
 from optimize.records import SloRow, SloVerdict
@@ -79,3 +80,11 @@ def test_hours_come_tightest_first_between_peak_and_least() -> None:
     given = problem([[9.0, 4.9, 3.0, 4.0, 1.0, 4.5]], [pool(offer("o", 1.0), [1.0])])
     solution = replace(solve(given), hosts=np.array([[12, 5, 5, 5, 5, 5]]), pool_flow=np.array([[[9.0, 4.9, 3.0, 4.0, 1.0, 4.5]]]))
     assert hours_to_simulate(given, solution) == [0, 1, 5, 3, 4]  # peak, then load against capacity, the least hour last
+
+
+def test_requests_that_are_never_answered_stand_in_the_warnings() -> None:
+    verdict = replace(evidence(0.99).verdicts[0], unanswered=0.0017)
+    proof = replace(verification([evidence(0.99)], (1,)), verdicts=(verdict,))
+    (said,) = unanswered_warnings(proof, ["chat"])
+    assert said.startswith("chat: up to 0.17% of the requests of an hour are never answered: they fit no context")
+    assert unanswered_warnings(replace(proof, verdicts=(replace(verdict, unanswered=0.0),)), ["chat"]) == []

@@ -106,7 +106,7 @@ def read_invoice(path: Path, currency: str, usd_per_unit: Mapping[str, float] | 
     form = _form(path, heads)
     rates, rows, problems, spans = usd_per_unit or {}, [], [], []
     for number, raw in enumerate(reader, start=2):
-        given = {key: (raw.get(head) or "").strip() for key, head in heads.items()}
+        given = {key: told((raw.get(head) or "").strip()) for key, head in heads.items()}
         try:
             read = {"focus": _focus_row, "cur": _cur_row}.get(form, _usage_row)(number, given)
             rows += [replace(row, currency=code(row.currency) or currency) for row in read]
@@ -125,6 +125,15 @@ def read_invoice(path: Path, currency: str, usd_per_unit: Mapping[str, float] | 
     same = tuple(replace(row, cost=scaled_usd(row.cost, found.get(row.currency, 1.0)), currency=currency) for row in rows)
     start, end, hours = period(spans)
     return Invoice(path, form, currency, same, start, end, hours, converted)
+
+
+def told(cell: str) -> str:
+    """A cell, empty where it says that it has no value, as databases and FOCUS exports write it.
+
+    >>> told("NULL"), told("12.5"), told("null")
+    ('', '12.5', '')
+    """
+    return "" if cell.lower() in ("null", "\\n", "none", "nan") else cell
 
 
 def plain(head: str) -> str:

@@ -21,6 +21,8 @@ QUANTILES = ("p1", "p5", "p10", "p25", "p50", "p75", "p90", "p95", "p99")
 PREFERRED = (("tpot", "inter_token_latency"), ("ttft", "time_to_first_token"))
 LOADS = (("loadgen",), ("perf_analyzer", "stimulus"), ())
 
+SENT_BY_CONCURRENCY = 10  # requests of a run for each one in flight, where the export does not say
+
 
 def is_aiperf(data: Any) -> bool:
     """Whether `data` is a summary of AIPerf or GenAI-Perf."""
@@ -35,7 +37,8 @@ def is_record(data: Any) -> bool:
 def read_summary(where: str, data: dict[str, Any], in_flight: int | None) -> Measurement:
     """The run of one summary; `in_flight` where the file does not say it (a CSV never does). Raises InputError without either."""
     counts = (("request_count", "avg"), ("request_latency", "count"), ("time_to_first_token", "count"))
-    count = int(needed(where, first_number(where, data, *counts), "request count"))
+    usual = None if in_flight is None else float(SENT_BY_CONCURRENCY * in_flight)  # old CSV exports of GenAI-Perf count nothing
+    count = int(needed(where, first_number(where, data, *counts) or usual, "request count (of an export without one, give --concurrency)"))
     measured, statistic = {}, {}
     rate = number(where, data, "output_token_throughput", "avg")
     if rate:

@@ -27,7 +27,24 @@ def is_guidellm(data: Any) -> bool:
 def read_guidellm(where: str, data: dict[str, Any]) -> Iterator[Measurement]:
     """Every run of the file. Raises InputError for one whose load cannot be replayed."""
     for index, run in enumerate(data["benchmarks"]):
+        if mocked(data) or mocked(run):
+            raise InputError(f"{where}: was measured on a mock server, which tells nothing of a GPU; give the results of a real one")
         yield _run(f"{where} run {index + 1}", run)
+
+
+def mocked(data: Any) -> bool:
+    """Whether the settings of a run name a mock server: as its backend, its target or its model."""
+    places = [at(data, *path) for path in MOCKS]
+    return any("mock" in str(place).lower() for place in places if isinstance(place, str))
+
+
+SETTINGS = ("backend", "backend_type", "target", "model", "backend_target", "backend_model")
+INNER = ("type", "type_", "target", "model")
+MOCKS = [
+    (*outer, *inner)
+    for outer in ((), ("args",), ("config",), ("worker",))
+    for inner in (*((key,) for key in SETTINGS), *(("backend", key) for key in INNER))
+]
 
 
 def _run(where: str, run: dict[str, Any]) -> Measurement:

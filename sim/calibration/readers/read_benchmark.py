@@ -6,6 +6,7 @@ from pathlib import Path
 
 from sim.calibration.readers.aiperf import is_aiperf, is_csv, is_record, read_csv, read_records, read_summary
 from sim.calibration.readers.guidellm import is_guidellm, read_guidellm
+from sim.calibration.readers.inferencex import is_inferencex, read_inferencex
 from sim.calibration.readers.measurement import Measurement
 from sim.calibration.readers.values import parse_json, read_text
 from sim.calibration.readers.vllm import is_vllm, read_vllm
@@ -13,7 +14,7 @@ from sim.errors import InputError
 
 KNOWN = (
     "vLLM `bench serve --save-result` JSON, GuideLLM benchmarks.json, AIPerf and GenAI-Perf summaries (JSON or CSV), "
-    "AIPerf profile_export.jsonl, or a CSV with the columns of docs/how-to/calibrate.md"
+    "AIPerf profile_export.jsonl, InferenceX points, or a CSV with the columns of docs/how-to/calibrate.md"
 )
 
 
@@ -37,6 +38,8 @@ def read_benchmark(path: Path, in_flight: int | None = None) -> list[Measurement
         here = where if len(values) == 1 else f"{where}:{index + 1}"
         if is_guidellm(value):
             found += read_guidellm(here, value)
+        elif is_inferencex(value):
+            found.append(read_inferencex(here, value))
         elif is_vllm(value):
             found.append(read_vllm(here, value))
         elif is_aiperf(value):

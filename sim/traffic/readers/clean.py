@@ -52,7 +52,6 @@ def clean(path: Path, form: str, raw: Raw, dropped: Mapping[str, int], first_lin
         notes.append("rows were not in order of arrival; sorted")
     first_s = float(arrival.min())
     arrival = arrival - first_s
-    notes += few_words(kept, float(arrival.max()))
     bucket = bucket_s(arrival)
     if bucket:
         arrival = arrival + stream(0, "bucketed timestamps").random(kept) * bucket
@@ -62,6 +61,7 @@ def clean(path: Path, form: str, raw: Raw, dropped: Mapping[str, int], first_lin
     if raw.zero_output_means_one and (output == 0).any():
         none = int((output == 0).sum())
         notes.append(f"{none} {plural(none, 'row')} without output tokens {plural(none, 'is', 'are')} kept as 1 token (embeddings)")
+    notes += few_words(kept, float(arrival.max()))
     inputs = raw.input_tokens[keep].astype(np.int32)[order]
     outputs = np.maximum(output, 1).astype(np.int32)[order]
     session = np.full(kept, -1, np.int64) if raw.session_id is None else raw.session_id[keep][order]

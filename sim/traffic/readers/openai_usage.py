@@ -8,11 +8,14 @@ no length of a single request and no session in it. Source: OpenAI API reference
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from sim.traffic.readers.files import gzip_faults, open_log
 from sim.traffic.readers.json_rows import Row
 from sim.traffic.readers.litellm import named
 from sim.traffic.readers.table import NUMBER, TEXT, Table
@@ -61,20 +64,44 @@ FORMAT = UsageFormat(
 
 def is_bucket(row: dict[str, Any]) -> bool:
     """Whether a JSON row is a bucket, a page of buckets, or a row of the older export."""
-    page = isinstance(row.get("data"), list) and any(isinstance(each, dict) and "results" in each for each in row["data"])
-    return page or "results" in row or {"aggregation_timestamp", "n_requests"} <= set(row)
+    page = isinstance(row.get("data"), list) and any(isinstance(each, dict) and results_of(each) is not None for each in row["data"])
+    return page or results_of(row) is not None or {"aggregation_timestamp", "n_requests"} <= set(row)
+
+
+def results_of(bucket: dict[str, Any]) -> list[Any] | None:
+    """The results of a bucket, under either name that the API has used; None where it is no bucket."""
+    for key in ("results", "result"):
+        if key in bucket and ("start_time" in bucket or key == "results"):
+            found = bucket[key]
+            return found if isinstance(found, list) else [] if found is None else [found]
+    return None
+
+
+MORE = re.compile(r'"has_more"\s*:\s*(true|false)')
+BLOCK, OVERLAP = 2**20, 40  # characters
+
+
+def more_pages(path: Path) -> bool:
+    """Whether the last page in the file says that there are more, so that the file is not the whole export."""
+    last, tail = "", ""
+    with open_log(path) as text, gzip_faults(path, [0]):
+        while block := text.read(BLOCK):
+            found = MORE.findall(tail + block)
+            last, tail = (found[-1] if found else last), block[-OVERLAP:]
+    return last == "true"
 
 
 def flat_rows(objects: Iterator[Row]) -> Iterator[Row]:
     """One row for each result of each bucket; a bucket without results is a row of zeros, so that its time counts."""
     for line, row in objects:
+        found = results_of(row) if row else None
         if not row:
             yield line, row
         elif isinstance(row.get("data"), list):
             yield from flat_rows((line, bucket if isinstance(bucket, dict) else None) for bucket in row["data"])
-        elif "results" in row:
+        elif found is not None:
             times = {"start_time": row.get("start_time"), "end_time": row.get("end_time")}
-            results = [each for each in row["results"] or [] if isinstance(each, dict)]
+            results = [each for each in found if isinstance(each, dict)]
             for result in results or [dict.fromkeys(COUNTS, 0)]:
                 yield line, {**result, **times}
         else:

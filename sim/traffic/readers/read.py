@@ -7,7 +7,20 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from sim.errors import InputError
-from sim.traffic.readers import azure, azure_hours, burstgpt, litellm, openai_usage, openrouter, own, ragpulse, servegen, splitwise, vidur
+from sim.traffic.readers import (
+    azure,
+    azure_hours,
+    burstgpt,
+    chat_texts,
+    litellm,
+    openai_usage,
+    openrouter,
+    own,
+    ragpulse,
+    servegen,
+    splitwise,
+    vidur,
+)
 from sim.traffic.readers.blocks import read_blocks
 from sim.traffic.readers.clean import clean
 from sim.traffic.readers.files import FORMATS, gzip_faults, open_log
@@ -18,7 +31,7 @@ from sim.traffic.readers.usage import LACKS, Usage, summed
 
 LOGS = (own.FORMAT, azure.FORMAT, burstgpt.FORMAT, vidur.FORMAT, splitwise.FORMAT, litellm.FORMAT, openrouter.FORMAT)
 EXPORTS = (openai_usage.FORMAT, openrouter.DAILY, azure_hours.FORMAT, servegen.CLIENTS, servegen.WINDOWS)
-BLOCK_KEYS = {"timestamp", "input_length"}
+BLOCK_KEYS = {"timestamp", "input_length", "output_length"}
 
 
 def read_log(path: Path) -> ReadLog:
@@ -75,7 +88,13 @@ def _read_json(path: Path) -> ReadLog | Usage:
         return _cleaned(path, ragpulse.LAYOUT.name, table, raw)
     if openai_usage.is_bucket(first):
         table = object_table(path, openai_usage.FORMAT, openai_usage.flat_rows(json_objects(path)))
-        return summed(path, openai_usage.FORMAT.name, openai_usage.FORMAT.sums(table), table.dropped, table.first_line)
+        sums = openai_usage.FORMAT.sums(table)
+        if openai_usage.more_pages(path):
+            sums.notes.append("its last page says has_more: the export goes on where this file ends; fetch the other pages too")
+        return summed(path, openai_usage.FORMAT.name, sums, table.dropped, table.first_line)
+    if chat_texts.is_row(first):
+        raw, lost, first_line = chat_texts.read_rows(json_objects(path))
+        return clean(path, chat_texts.NAME, raw, lost, first_line)
     for form in LOGS:
         if form.matches(keys):
             table = object_table(path, form, json_objects(path))

@@ -8,7 +8,22 @@ from html import escape
 from optimize.tables.glossary import TERMS
 
 TAGS = re.compile(r"(<[^>]+>)")
-CLOSED = ("svg", "code", "h1", "h2", "h3", "a", "button", "summary", "nav", "script", "style", "output", "label")  # no link stands inside
+CLOSED = (
+    "svg",
+    "code",
+    "h1",
+    "h2",
+    "h3",
+    "a",
+    "button",
+    "summary",
+    "nav",
+    "script",
+    "style",
+    "output",
+    "label",
+    "th",
+)  # no link stands inside
 COMMON = {
     "plan",
     "class, request class",

@@ -42,6 +42,7 @@ from optimize.tables.phrases import STATUS_WORDS, bounds, seeds_used, told_flips
 from optimize.tables.price_table import short_hashes
 from optimize.tables.quality_table import quality_lines
 from optimize.tables.short_names import names_of
+from sim.plural import plural
 
 UTILISATION = (
     "Utilisation has two meanings: the billed share of hours (scale to zero), and the load of what is paid. "
@@ -75,7 +76,7 @@ def html(plan: Plan, money: Money | None = None, manifest: Mapping[str, Any] | N
     about = f"<p>{escape(scenario.description)}</p><p class=dim>{escape(source)}</p>"
     parts = [
         f"<header><h1>{escape(scenario.name)}</h1>{about}{_views()}</header>",
-        "<main>",
+        "<main class=framed>",
         contents(told),
         f"<div class=all>{chr(10).join(filter(None, told))}</div>",
         "</main>",
@@ -243,7 +244,8 @@ def _proof(plan: Plan) -> str:
     proof = plan.verification
     if proof is None:
         return dim("Nothing was simulated.")
-    seeds = f"{seeds_used(proof)} seeds each, from {proof.seeds[0]} on"
+    most = max(proof.seeds_by_hour or (len(proof.seeds),))
+    seeds = f"{seeds_used(proof)} {plural(most, 'seed')} each, from {proof.seeds[0]} on"
     return dim(
         f"{proof.requests_simulated:,} requests in {len(proof.hours)} {'hour' if len(proof.hours) == 1 else 'hours'}, {seeds}; "
         "requests that were rejected or failed count as infinitely late."

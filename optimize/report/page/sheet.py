@@ -43,10 +43,10 @@ def sheet(plan: Plan, money: Money) -> str:
     warnings = list(dict.fromkeys([*plan.warnings, *money.fresh_warnings()]))
     more = len(warnings) - WARNINGS
     shown = warnings[:WARNINGS] + ([f"and {more} more in the section Warnings"] if more > 0 else [])
-    sign = f"<div class=sign>{''.join(f'<span>{word}</span>' for word in SIGNERS)}</div>"
+    sign = f"<div class=signs>{''.join(f'<span>{word}</span>' for word in SIGNERS)}</div>"
     pair = f"<div class=pair><div>{left}</div><div>{right}</div></div>"
     return (
-        f'<section id="decision" class="m e a sheet"><h2>Decision</h2>{verdict}{figures}{pair}'
+        f'<section id="decision" class="m e a decided"><h2>Decision</h2>{verdict}{figures}{pair}'
         f"{_titled('Before you sign', bullets(shown)) if shown else ''}{sign}</section>"
     )
 
@@ -78,9 +78,11 @@ def _against_api(plan: Plan, bill: Bill) -> tuple[str, str]:
     if other.per_month_usd is None:
         return "-", "no such plan keeps every promise"
     more = round(cents_of(plan, other.per_month_usd)) - bill.total
-    word = "saved" if more > 0 else "more expensive" if more < 0 else "no difference"
+    word = "saved" if more > 0 else "more expensive"
     today = plan.scenario.finance.today_usd_per_month
     less = "" if today is None else f"; against today's bill {bill.money(round(cents_of(plan, today)) - bill.total)} saved"
+    if not more:
+        return "same", f"everything by API where allowed is this plan{less}"
     return bill.money(abs(more)), f"a month {word}, by API {dearer(bill.total + more, bill.total) or 'the same'}{less}"
 
 

@@ -18,7 +18,8 @@ PAPER = (
 )
 COLOURS = ("c0", "c1", "c2", "c3", "c4", "c5", "c6", "ink", "good", "bad")
 BY_COLOUR = "".join(
-    f"svg .{name}.fill{{fill:var(--{name})}}svg .{name}.stroke{{stroke:var(--{name})}}i.{name}{{--own:var(--{name})}}" for name in COLOURS
+    f".plot .{name}.fill{{fill:var(--{name})}}.plot .{name}.stroke{{stroke:var(--{name})}}i.{name}{{--own:var(--{name})}}"
+    for name in COLOURS
 )
 TEXT = """
 *{box-sizing:border-box}
@@ -36,7 +37,7 @@ summary{cursor:pointer;color:var(--dim)}li{margin:.15rem 0}dt{font-weight:600;ma
 [hidden]{display:none!important}
 """
 FRAME = """
-main{display:grid;grid-template-columns:12.5rem minmax(0,1fr);gap:0 2rem;align-items:start}
+main.framed{display:grid;grid-template-columns:12.5rem minmax(0,1fr);gap:0 2rem;align-items:start}
 .all{min-width:0}ul{margin:.3rem 0;padding-left:1.3rem}
 nav{position:sticky;top:0;max-height:100vh;overflow-y:auto;font-size:.87rem;padding:1rem 0}
 nav a{display:block;color:var(--dim);text-decoration:none;padding:.13rem 0}nav a:hover{text-decoration:underline}
@@ -54,7 +55,7 @@ padding:.8rem 1rem;margin:1rem 0;font-size:1.05rem}
 .tile{background:var(--card);border:1px solid var(--faint);border-radius:6px;padding:.6rem .9rem;min-width:0}
 .tile h3{margin:0;color:var(--dim);font-weight:500}.tile .big{font-size:1.2rem;font-weight:600}.tile:first-child .big{font-size:1.7rem}
 .pair{display:grid;grid-template-columns:1fr 1fr;gap:0 2rem}.pair>div{min-width:0}
-.sign{display:none}
+.signs{display:none}
 """
 CHARTS = """
 figure{margin:0 0 1.4rem}figcaption{font-weight:600;margin:.6rem 0 .2rem}
@@ -68,9 +69,9 @@ figure{margin:0 0 1.4rem}figcaption{font-weight:600;margin:.6rem 0 .2rem}
 .xl{grid-column:2;position:relative;height:1.5em}.xl span{position:absolute;transform:translateX(-50%);white-space:nowrap;top:.15em}
 .xl .left{transform:none}.xl .right{transform:translateX(-100%)}
 .xn{grid-column:2;text-align:right}
-svg path{vector-effect:non-scaling-stroke;fill:none}svg .grid{stroke:var(--faint);stroke-width:1}
-svg .stroke{stroke-width:2;stroke-linejoin:round;stroke-linecap:round}svg .dash{stroke-dasharray:7 5}svg .dots{stroke-dasharray:1 5}
-svg .point{stroke-width:10}svg .fill{opacity:.85}svg .fill.band{opacity:.25}
+.plot path{vector-effect:non-scaling-stroke;fill:none}.plot .grid{stroke:var(--faint);stroke-width:1}
+.plot .stroke{stroke-width:2;stroke-linejoin:round;stroke-linecap:round}.plot .dash{stroke-dasharray:7 5}.plot .dots{stroke-dasharray:1 5}
+.plot .point{stroke-width:10}.plot .fill{opacity:.85}.plot .fill.band{opacity:.25}
 .cross{position:absolute;top:0;bottom:0;border-left:1px solid var(--ink);pointer-events:none}
 .legend{font-size:.85rem;color:var(--dim)}.keyed{display:inline-block;margin-right:1.1em}
 .key{display:inline-block;width:1em;height:.75em;margin-right:.4em;vertical-align:baseline}
@@ -110,11 +111,10 @@ th[aria-sort=ascending] button:after{content:" \\25B4"}th[aria-sort=descending] 
 td.w{white-space:normal;min-width:15rem}tr.total td{font-weight:600}
 table.grid td,table.grid th{padding:.15rem .3rem;text-align:right;min-width:1.5rem}table.grid td:first-child{text-align:left}
 .chart{overflow-x:auto;max-width:100%}.chart svg{width:100%;min-width:40rem;height:auto;display:block}
-.chart svg path{vector-effect:none;fill:revert-layer}
 svg text{font-family:system-ui,sans-serif!important}
 """
 NARROW = """
-@media(max-width:64rem){main{display:block}
+@media(max-width:64rem){main.framed{display:block}
 nav{z-index:5;display:flex;gap:1.1rem;overflow-x:auto;white-space:nowrap;background:var(--page);padding:.5rem 0;
 border-bottom:1px solid var(--faint)}
 .figures{grid-template-columns:1fr 1fr}}
@@ -127,7 +127,7 @@ PRINT = """
 :root{PAPER;color-scheme:light}
 @page{size:A4;margin:13mm}
 nav,.views,#whatif,#tip,details:not([open]){display:none}
-main{display:block}body{max-width:none;padding:0;font-size:9.5pt}h1{font-size:15pt}h2{margin:.9rem 0 .3rem;break-after:avoid}
+main.framed{display:block}body{max-width:none;padding:0;font-size:9.5pt}h1{font-size:15pt}h2{margin:.9rem 0 .3rem;break-after:avoid}
 figcaption,h3{break-after:avoid}figure,.tile,.verdict,tr,.bars li,.xy{break-inside:avoid}thead{display:table-header-group}
 a.term{text-decoration:none}
 .scroll,.chart{overflow:visible}.chart svg{min-width:0}table{font-size:7.2pt;width:100%}
@@ -136,12 +136,12 @@ td.w,td.i,table.grid td:first-child{overflow-wrap:anywhere}td.n{white-space:nowr
 table.grid td,table.grid th{padding:.1rem;font-size:6.5pt}
 .plot,.yl{height:9rem}.high .plot,.high .yl{height:12rem}.low .plot,.low .yl{height:4rem}
 *{-webkit-print-color-adjust:exact;print-color-adjust:exact}
-.sheet{break-after:page;font-size:8.6pt;line-height:1.35}.sheet h2{display:none}.sheet h3{margin:.5rem 0 .1rem;font-size:9pt}
-.sheet .figures{grid-template-columns:1.2fr 1fr 1fr 1fr}
-.sheet .verdict{margin:.4rem 0;padding:.4rem .7rem;font-size:9.2pt}.sheet .tile{padding:.3rem .5rem}.sheet .figures{gap:.4rem}
-.sheet .tile .big,.sheet .tile:first-child .big{font-size:12pt}.sheet ul{margin:.1rem 0;padding-left:1rem}.sheet p{margin:.15rem 0}
-.sign{display:grid;grid-template-columns:1fr 1fr 1fr;gap:1.2rem;margin-top:1.1rem}
-.sign span{border-top:1px solid #000;padding-top:.15rem;margin-top:1.6rem}
+.decided{break-after:page;font-size:8.6pt;line-height:1.35}.decided h2{display:none}.decided h3{margin:.5rem 0 .1rem;font-size:9pt}
+.decided .figures{grid-template-columns:1.2fr 1fr 1fr 1fr}
+.decided .verdict{margin:.4rem 0;padding:.4rem .7rem;font-size:9.2pt}.decided .tile{padding:.3rem .5rem}.decided .figures{gap:.4rem}
+.decided .tile .big,.decided .tile:first-child .big{font-size:12pt}.decided ul{margin:.1rem 0;padding-left:1rem}.decided p{margin:.15rem 0}
+.signs{display:grid;grid-template-columns:1fr 1fr 1fr;gap:1.2rem;margin-top:1.1rem}
+.signs span{border-top:1px solid #000;padding-top:.15rem;margin-top:1.6rem}
 }
 """
 ROOTS = f"\n:root{{color-scheme:light dark;{LIGHT}}}\n@media(prefers-color-scheme:dark){{\n:root{{{DARK}}}}}"

@@ -47,6 +47,7 @@ from optimize.search.fresh_seeds import HOLD_OUT_SEEDS, seeds_of
 from optimize.search.hour_evidence import HourEvidence
 from optimize.search.log_hours import fit_hours, refit
 from optimize.search.loop import Market, Restriction, Settled, Tell, prove, settle, slim_down
+from optimize.search.overflow_choice import metered
 from optimize.search.played_hours import Played, with_played
 from optimize.search.routing import routing_notes, saves, settle_routed, with_escalations
 from optimize.search.simple_fleets import EFFORT, LIGHT, WORTH, Proof, adopted, simplest
@@ -145,6 +146,7 @@ class Answer:
 def timed(market: Market, settled: Settled, evidence: list[HourEvidence], proof: str) -> Answer:
     """The plan once its timetable was played: `over_budget` where it holds and costs more than the scenario's budget."""
     settled, evidence, played = prove_timetable(market, settled, evidence, proof)
+    settled = metered(settled, evidence)
     status, budget = proven_status(settled, [*evidence, *(each.hour for each in played)]), budget_usd(market.scenario)
     if status == "met" and settled.solution.cost_usd > budget * (1 + 1e-9):
         return Answer(settled, evidence, "over_budget", (over_words(market.scenario, settled.solution.cost_usd),), tuple(played))

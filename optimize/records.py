@@ -39,10 +39,18 @@ class SloRow:
 
 
 @dataclass(frozen=True)
+class Spill:
+    """When every replica of a pool has `threshold` open requests, its next request goes to `relay` (its id)."""
+
+    threshold: int
+    relay: str
+
+
+@dataclass(frozen=True)
 class PoolOption:
     """A deployment on an offer, with the set of classes (indices) that the pool may serve.
 
-    `id` reads offer/model/weights[/tpN]:class+class.
+    `id` reads offer/model/weights[/tpN][/kv-fp8][/limits][/overflow-N]:class+class.
     """
 
     id: str
@@ -52,6 +60,7 @@ class PoolOption:
     classes: tuple[int, ...]
     token_factors: Floats | None = field(default=None, compare=False)  # [classes, 2] as of RelayTerms, of the pool's model
     escalation: Escalation | None = field(default=None, compare=False)  # None: every answer counts
+    overflow: Spill | None = None
 
 
 @dataclass(frozen=True)
@@ -60,10 +69,12 @@ class LoadLevel:
 
     load    [classes] replicas that one request/s of each class occupies at this level (inf: cannot be served)
     miss    [slo rows] share of the requests of the row's class that miss it at this level (0 for other classes)
+    spill   requests that overflow to the pool's relay for each one that the pool itself serves
     """
 
     load: Floats
     miss: Floats
+    spill: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -114,6 +125,7 @@ class RelayTerms:
     tokens_per_request  [classes] as counted against TPM
     miss                [slo rows]
     hard_limits         False: rpm/tpm are reported, not enforced (those of spend tiers always are)
+    sustained           times its hard limits that calls with retries sustain in the peak minute; None: not known, taken as 1
     tiers               terms by monthly payment, one is chosen; empty: those of the relay at any spend
     committed_usd       paid every month, used or not;  spend_cap_usd  most that may be paid
     units               set: calls run on provisioned units, and `usd_per_request` is 0
@@ -135,6 +147,17 @@ class RelayTerms:
     meter: dict[str, Floats] | None = None  # kind of token -> [classes] tokens per request, of `money.metering`; None: plain kinds only
     hour_factors: Floats | None = None  # [classes, slices] on `usd_per_request`, above 0; None: the same price in every hour
     escalation: Escalation | None = None  # None: every answer counts
+    sustained: float | None = None
+
+    @property
+    def rpm(self) -> float | None:
+        """Requests that the relay sustains in the peak minute, retries not counted."""
+        return None if self.relay.rpm is None else self.relay.rpm * (self.sustained or 1.0)
+
+    @property
+    def tpm(self) -> float | None:
+        """Tokens likewise."""
+        return None if self.relay.tpm is None else self.relay.tpm * (self.sustained or 1.0)
 
     def tokens(self, demand: Demand) -> tuple[Floats, Floats]:
         """[classes] mean input and output tokens of a request as the relay counts them."""

@@ -142,7 +142,7 @@ def caveats(settled: Settled) -> str:
         rpm, tpm = relay_need(settled.problem, settled.solution, a)
         needs = [
             f"{need:,.0f} {unit} of {limit:,.0f}"
-            for need, limit, unit in ((rpm, terms.relay.rpm, "RPM"), (tpm, terms.relay.tpm, "TPM"))
+            for need, limit, unit in ((rpm, terms.rpm, "RPM"), (tpm, terms.tpm, "TPM"))
             if limit and need > limit * (1 + 1e-9)
         ]
         if needs:

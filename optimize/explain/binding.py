@@ -29,7 +29,7 @@ def binding(market: Market, settled: Settled) -> tuple[str, ...]:
         rpm, tpm = relay_need(problem, solution, a)
         if rpm <= 0:
             continue
-        for need, limit, unit in ((rpm, relay.relay.rpm, "RPM"), (tpm, relay.relay.tpm, "TPM")):
+        for need, limit, unit in ((rpm, relay.rpm, "RPM"), (tpm, relay.tpm, "TPM")):
             if limit and need > 0.95 * limit:
                 state = "binds" if relay.hard_limits else "must be raised"
                 words.append(f"{relay.relay.id}: peak minute needs {need:,.0f} {unit} of {limit:,.0f}: the limit {state}")

@@ -223,7 +223,7 @@ def relay_room(problem: ProgramInput, solution: ProgramSolution) -> tuple[str, .
     """For each relay in use and limit of it: how much of the limit the peak minute takes."""
     words: list[str] = []
     for a, terms in enumerate(problem.relays):
-        for need, limit, unit in zip(relay_need(problem, solution, a), (terms.relay.rpm, terms.relay.tpm), ("RPM", "TPM"), strict=True):
+        for need, limit, unit in zip(relay_need(problem, solution, a), (terms.rpm, terms.tpm), ("RPM", "TPM"), strict=True):
             if limit and need > 0:
                 room = f"{1 - need / limit:.0%} below" if need <= limit else f"{need / limit - 1:.0%} above"
                 words.append(f"{terms.relay.id}: peak minute at {need:,.0f} {unit}, {room} its limit of {limit:,.0f}")

@@ -175,7 +175,7 @@ def limit_shadows(found: Relaxation, solution: ProgramSolution) -> list[Shadow]:
         terms = found.wide.problem.relays[v]
         if not terms.hard_limits or tier != bought:
             continue
-        for kind, limit, more, unit in (("rpm", terms.relay.rpm, RPM, "RPM"), ("tpm", terms.relay.tpm, TPM, "TPM")):
+        for kind, limit, more, unit in (("rpm", terms.rpm, RPM, "RPM"), ("tpm", terms.tpm, TPM, "TPM")):
             if limit is None or limit <= 0:
                 continue
             saves = max(0.0, -found.total((kind, v, t) for t in slices)) / max(limit, 1.0) * more

@@ -21,6 +21,8 @@ from optimize.search.known_market import Market as Market
 from optimize.search.known_market import Restriction as Restriction
 from optimize.search.known_market import Settled as Settled
 from optimize.search.known_market import Tell as Tell
+from optimize.search.overflow_choice import add_overflow
+from optimize.search.relay_room import add_relay_room
 from optimize.search.stability import grows
 from optimize.search.verify import hours_to_simulate, verify
 from sim.exact import dot
@@ -46,7 +48,9 @@ def settle(market: Market, restriction: Restriction, rounds: int = MEASURE_ROUND
     settled = settle_at(market, restriction, rounds, rough=True)
     for _ in range(CHOICE_ROUNDS):
         more = not restriction.rough and add_groups(market, restriction, settled)
-        if not (more or add_better_limits(market, restriction)):
+        more = more or (not restriction.rough and add_relay_room(market, settled)) or add_better_limits(market, restriction)
+        more = more or (not restriction.rough and add_overflow(market, restriction, settled))
+        if not more:
             break
         settled = settle_at(market, restriction, rounds, rough=True)
     if not restriction.rough:

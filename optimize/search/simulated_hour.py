@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
@@ -13,13 +13,13 @@ from optimize.market.contract_terms import bought_terms
 from optimize.market.engine_settings import priorities_of, router_of
 from optimize.market.operating_point import pool_of
 from optimize.market.token_factors import fleet_factors
-from optimize.records import Floats, ProgramInput, ProgramSolution
+from optimize.records import Floats, ProgramInput, ProgramSolution, Spill
 from optimize.search.fresh_seeds import BLOCKS
 from optimize.search.users import loop_of, play_users
 from sim.engine.deployment import PS, StepCost
 from sim.engine.pool import Pool
 from sim.fleet.cascade import first_targets
-from sim.fleet.fleet import Fleet, SimulationResult
+from sim.fleet.fleet import Fleet, Overflow, SimulationResult
 from sim.fleet.simulate import simulate
 from sim.latency import class_metrics
 from sim.relay.endpoint import RelayEndpoint
@@ -84,9 +84,12 @@ def fleet_of(scenario: Scenario, problem: ProgramInput, solution: ProgramSolutio
         models.append(terms.option.deployment.model.id if terms.option.deployment else None)
         shares.append(solution.pool_flow[p, :, t] / rate)
         pools.append(p)
+    spills = {k: problem.pools[p].option.overflow for k, p in enumerate(pools)}
+    called = {spill.relay for spill in spills.values() if spill is not None}
     for a, relay_terms in enumerate(problem.relays):
-        if not np.any(solution.relay_flow[a, :, t] > 0):
+        if relay_terms.relay.id not in called and not np.any(solution.relay_flow[a, :, t] > 0):
             continue
+        called.discard(relay_terms.relay.id)
         bought = bought_terms(relay_terms, -1 if solution.relay_tier is None else int(solution.relay_tier[a]))
         targets.append(
             RelayEndpoint(
@@ -106,8 +109,31 @@ def fleet_of(scenario: Scenario, problem: ProgramInput, solution: ProgramSolutio
     full = solution.unserved[:, t] <= 1e-9 * rate
     table = np.where((full[:, None]) & (total > 0), table / np.maximum(total, 1e-300), table)
     per_model, order = fleet_factors(factors, len(rate)), priorities_of(scenario)
-    fleet = Fleet(tuple(targets), table, router_of(scenario), token_factors=per_model, priorities=order, cascade=cascade)
+    rules = overflow_rules([target.name for target in targets], spills)
+    table = through_pools(table, rules)
+    fleet = Fleet(tuple(targets), table, router_of(scenario), rules, token_factors=per_model, priorities=order, cascade=cascade)
     return Hour(t, fleet, tuple(pools), tuple(relays), warmup_keep(problem.demand, t))
+
+
+def overflow_rules(names: Sequence[str], spills: Mapping[int, Spill | None]) -> tuple[Overflow, ...]:
+    """The rules of the pools (target index -> where it overflows to) of which the relay is a target too."""
+    found = [(k, spill) for k, spill in spills.items() if spill is not None and spill.relay in names]
+    return tuple(Overflow(k, names.index(spill.relay), spill.threshold) for k, spill in found)
+
+
+def through_pools(shares: Floats, rules: Sequence[Overflow]) -> Floats:
+    """[classes, targets] who is sent what first: requests for a relay to which pools overflow try those pools before, by their shares.
+
+    So a pool takes what it can, and the relay no more than what is beyond the threshold.
+    """
+    first = shares.copy()
+    for to in dict.fromkeys(rule.to for rule in rules):
+        pools = [rule.pool for rule in rules if rule.to == to]
+        own = shares[:, pools].sum(axis=1)
+        sent = own > 0
+        first[np.ix_(sent, pools)] += shares[np.ix_(sent, pools)] * (shares[sent, to] / own[sent])[:, None]
+        first[sent, to] = 0.0
+    return first
 
 
 def warmup_keep(demand: Demand, t: int) -> float:

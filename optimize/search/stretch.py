@@ -16,7 +16,7 @@ from optimize.records import Floats, HostMove, ProgramInput, ProgramSolution
 from optimize.search.simulated_hour import LEAD_IN_S, WARMUP_S, Hour, fleet_of, warmup_keep
 from sim.engine.deployment import PS, StepCost
 from sim.engine.pool import Pool
-from sim.fleet.fleet import Fleet
+from sim.fleet.fleet import Fleet, Overflow
 from sim.fleet.life.draws import timetable
 from sim.fleet.life.life_terms import Change, Lifecycle, PoolRules, Reroute
 from sim.relay.endpoint import RelayEndpoint
@@ -139,6 +139,7 @@ def stretch_of(
         targets=(*targets, *(_relay(hours, a) for a in relays)),
         shares=shares[0],
         token_factors=_factors(hours, pools, relays),
+        overflow=_overflow(hours, pools, relays),
     )
     reroutes = tuple(Reroute(at_ps, table) for at_ps, table in zip(begins_ps[1:-1], shares[1:], strict=True))
     moves = tuple(moves_at(problem, solution, a, b) for a, b in pairwise(slices))
@@ -183,6 +184,16 @@ def _shares(hour: Hour, pools: tuple[int, ...], relays: tuple[int, ...]) -> Floa
     table = np.zeros((len(hour.fleet.shares), len(pools) + len(relays)))
     table[:, _places(hour, pools, relays)] = hour.fleet.shares
     return table
+
+
+def _overflow(hours: Sequence[Hour], pools: tuple[int, ...], relays: tuple[int, ...]) -> tuple[Overflow, ...]:
+    """The rules of all hours: a pool overflows to the same relay at the same threshold in each."""
+    found: dict[int, Overflow] = {}
+    for hour in hours:
+        places = _places(hour, pools, relays)
+        for rule in hour.fleet.overflow:
+            found[places[rule.pool]] = replace(rule, pool=places[rule.pool], to=places[rule.to])
+    return tuple(found[k] for k in sorted(found))
 
 
 def _factors(hours: Sequence[Hour], pools: tuple[int, ...], relays: tuple[int, ...]) -> Floats | None:

@@ -12,6 +12,8 @@ from optimize.market.cascades import cascade_of, with_classified
 from optimize.market.engine_settings import engine_limits, priorities_of, release_of
 from optimize.market.failover import failovers
 from optimize.market.token_factors import class_factors, fleet_factors
+from optimize.records import Spill
+from optimize.search.simulated_hour import overflow_rules, through_pools
 from sim.engine.deployment import KV_BYTES, PS, Deployment
 from sim.engine.memory import kv_blocks
 from sim.engine.pool import Pool
@@ -129,7 +131,9 @@ def fleet_in(plan: dict[str, Any], scenario: Scenario, t: int, router: str) -> t
     shares = shares / np.maximum(shares.sum(axis=1, keepdims=True), 1.0)
     per_model = fleet_factors(factors, len(classes))
     order = priorities_of(scenario)
-    fleet = Fleet(tuple(targets), shares, router, failover=chains, token_factors=per_model, priorities=order, cascade=cascade)
+    rules = overflow_rules([target.name for target in targets], {k: spill_of(entry) for k, (entry, _) in enumerate(pools)})
+    shares = through_pools(shares, rules)
+    fleet = Fleet(tuple(targets), shares, router, rules, failover=chains, token_factors=per_model, priorities=order, cascade=cascade)
     return fleet, calibrated
 
 
@@ -145,6 +149,12 @@ def _targets(
             if target in names:
                 shares[c, names.index(target)] = float(by_hour[t])
     return pools, relays, shares
+
+
+def spill_of(entry: dict[str, Any]) -> Spill | None:
+    """Where a pool of plan.json overflows to; None where it does not."""
+    stated = entry.get("overflow")
+    return Spill(int(stated["threshold"]), str(stated["to"])) if stated else None
 
 
 def deployment_of(entry: dict[str, Any], scenario: Scenario) -> Deployment:

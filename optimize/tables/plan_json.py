@@ -153,6 +153,7 @@ def _pool(plan: Plan, bill: Bill, p: int) -> Json:
         "tensor_parallel": shape.tensor_parallel if shape else 1,
         "kv_format": shape.kv_format if shape else None,
         "engine": {name: getattr(shape.limits, name) for name in ENGINE_LIMITS} if shape else None,
+        "overflow": {"threshold": option.overflow.threshold, "to": option.overflow.relay} if option.overflow else None,
         "serve": serve_command(shape) if shape else None,
         "term": option.offer.term,
         "elastic": option.offer.elastic,

@@ -8,6 +8,7 @@ from optimize.program.rows.demand import again_rows, demand_rows, miss_rows
 from optimize.program.rows.hosts import capacity_rows, linking_rows, running_rows, spot_rows, start_rows, stock_rows
 from optimize.program.rows.joining import joining
 from optimize.program.rows.model import Model, View, variables
+from optimize.program.rows.overflow import overflow_rows
 from optimize.program.rows.provisioned_units import unit_rows, unit_variables
 from optimize.program.rows.relays import limit_rows, share_rows, vendor_rows
 from optimize.program.rows.reserve import reserve_rows
@@ -15,7 +16,7 @@ from optimize.records import ProgramInput
 
 FAMILIES = (
     *(demand_rows, capacity_rows, running_rows, linking_rows, miss_rows, limit_rows, share_rows, stock_rows),
-    *(spot_rows, vendor_rows, unit_rows, choice_rows, payment_rows, start_rows, reserve_rows, again_rows, budget_row),
+    *(spot_rows, vendor_rows, unit_rows, choice_rows, payment_rows, start_rows, reserve_rows, again_rows, overflow_rows, budget_row),
 )
 
 

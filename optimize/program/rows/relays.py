@@ -10,8 +10,8 @@ from optimize.program.rows.model import Column, Model, Pair
 def limit_rows(model: Model) -> None:
     """Per relay a with hard limits and hour t, at the peak minute: sum_c 60 f d_ct y_act <= rpm_a and sum_c 60 f n_ac d_ct y_act <= tpm_a.
 
-    f = peak minute over hour mean, n_ac = tokens per request as counted against TPM. Limits that are negotiable are reported, not
-    enforced; those of a spend tier hold if it is bought.
+    f = peak minute over hour mean, rpm_a and tpm_a what the relay sustains with retries, n_ac = tokens per request as counted against TPM.
+    Limits that are negotiable are reported, not enforced; those of a spend tier hold if it is bought.
     """
     demand = model.problem.demand
     per_minute = 60.0 * demand.peak_factor
@@ -21,12 +21,12 @@ def limit_rows(model: Model) -> None:
             rows.setdefault((a, t), []).append((variable, c, per_minute * float(demand.mean_rps[c, t])))
     for (a, t), calls in rows.items():
         terms = model.problem.relays[a]
-        if terms.relay.rpm is not None:
-            requests: list[Pair] = [(v, rate / max(terms.relay.rpm, 1.0)) for v, _, rate in calls]
-            _limited(model, "rpm", requests, a, t, terms.relay.rpm)
-        if terms.relay.tpm is not None:
-            tokens = [(v, rate * float(terms.tokens_per_request[c]) / max(terms.relay.tpm, 1.0)) for v, c, rate in calls]
-            _limited(model, "tpm", tokens, a, t, terms.relay.tpm)
+        if terms.rpm is not None:
+            requests: list[Pair] = [(v, rate / max(terms.rpm, 1.0)) for v, _, rate in calls]
+            _limited(model, "rpm", requests, a, t, terms.rpm)
+        if terms.tpm is not None:
+            tokens = [(v, rate * float(terms.tokens_per_request[c]) / max(terms.tpm, 1.0)) for v, c, rate in calls]
+            _limited(model, "tpm", tokens, a, t, terms.tpm)
 
 
 def _limited(model: Model, family: str, pairs: list[Pair], a: int, t: int, limit: float) -> None:

@@ -15,6 +15,7 @@ from optimize.explain.hit_flip import hit_flip
 from optimize.explain.near_optimal import groups, least, near
 from optimize.explain.side_questions import side_by_side
 from optimize.explain.uncertainty import uncertainty
+from optimize.explain.vendor_alone import cheapest_first, vendor_alone, vendors
 from optimize.explain.volume_flip import volume_flips
 from optimize.explain.why import known_and_least, why
 from optimize.money.amounts import scaled_usd
@@ -63,6 +64,7 @@ def surroundings(market: Market, settled: Settled, status: str, lines: tuple[Cos
             "parts": [partial(gap_of, settled)] if planned else [],
             "why": [partial(why, settled, status, lines, full)],
             "alternatives": [partial(alternative, each, settled if status == "met" else None) for each in restrictions(market)],
+            "vendors": [partial(vendor_alone, each, settled if status == "met" else None) for each in vendors(market)],
             "routed": [routing_alternative],
             "prices": [partial(gpu_price_flip, gpu) for gpu in flip_gpus(settled, market)] if planned else [],
             "band": [partial(cost_at, end) for end in ends or ()],
@@ -86,7 +88,7 @@ def surroundings(market: Market, settled: Settled, status: str, lines: tuple[Cos
     flips = [*limit_flips(market, settled), *first["prices"], *(flip for each in second["volume"] for flip in each), *first["hits"]]
     return Surroundings(
         routed=routed,
-        alternatives=(*routed, *first["alternatives"], *close),
+        alternatives=(*routed, *first["alternatives"], *cheapest_first(first["vendors"]), *close),
         flips=tuple(flip for flip in (flips if planned else ()) if flip is not None),
         demand_band=_band(market, settled, ends, first["band"]),
         uncertainty=replace(first["uncertainty"][0], safety_usd=margin),

@@ -25,6 +25,7 @@ from optimize.search.capacity import probe_key
 from optimize.search.hour_evidence import HourEvidence
 from optimize.search.known_market import Market, Restriction, Settled
 from optimize.search.rate_search import SEARCH_SEEDS, warmup_s, window_s
+from optimize.search.users import loop_of
 from sim.catalog.facts import Relay
 from sim.engine.deployment import PS
 from sim.exact import dot
@@ -58,9 +59,9 @@ class Question:
 def add_overflow(market: Market, restriction: Restriction, settled: Settled) -> bool:
     """Adds pools that overflow to a relay where the program, hoping for them, would use them; whether any was added."""
     scenario = market.scenario
-    classifier = any(each.classifier for each in scenario.request_classes)
+    classifier = any(each.classifier for each in scenario.request_classes) or loop_of(scenario) is not None
     if isinstance(scenario.traffic, LogTraffic) or scenario.policy.relay_outage_reserve or classifier:
-        return False  # a log's bursts are measured in one hour only; reserve and second answers are not simulated with overflow
+        return False  # not simulated with overflow: a log's bursts in each hour, reserve, second answers, users who wait
     pairs = [(state, relay) for state in full_pools(market, settled) if (relay := cheapest_relay(market, restriction, state)) is not None]
     if not pairs:
         return False

@@ -18,6 +18,7 @@ from optimize.search.cache_lock import once
 from optimize.search.capacity import SEMANTICS
 from optimize.search.known_market import Market, Settled
 from optimize.search.rate_search import PLAIN_WARMUP_S, SEARCH_SEEDS
+from optimize.search.users import loop_of
 from sim.engine.deployment import PS
 from sim.exact import dot
 from sim.fleet.fleet import Fleet
@@ -45,7 +46,11 @@ class Question:
 
 def add_relay_room(market: Market, settled: Settled) -> bool:
     """Learns of each relay of which a hard limit binds how far beyond it the peak minute may go; whether any may."""
-    if isinstance(market.scenario.traffic, LogTraffic) or any(each.classifier for each in market.scenario.request_classes):
+    if (
+        isinstance(market.scenario.traffic, LogTraffic)
+        or loop_of(market.scenario) is not None
+        or any(each.classifier for each in market.scenario.request_classes)
+    ):
         return False
     asked = {terms.relay.id: found for a, terms in enumerate(settled.problem.relays) if (found := question(market, settled, a)) is not None}
     if not asked:

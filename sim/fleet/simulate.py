@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sim.engine import kernel, layout
+from sim.engine.offer_limited import overflow_all
 from sim.engine.pool import Pool
 from sim.engine.routers import DEFAULT
 from sim.engine.state import PoolState
@@ -27,8 +28,8 @@ def simulate(fleet: Fleet, requests: Requests, seed: int, end_ps: int | None = N
 
     Without `end_ps` the run ends when everything has ended. With it, what a target does at `end_ps` still counts (its shift
     by network and tokenising comes on top); requests that are open then, or arrive later, are IN_FLIGHT.
-    `event_per_arrival=False` keeps arrivals of pools that no overflow watches inside the kernel, and those of relays whose requests
-    do not meet: several times as fast, with the same result to the last byte.
+    `event_per_arrival=False` keeps arrivals of pools inside the kernel, unless they overflow into other pools or into relays with limits,
+    and those of relays whose requests do not meet: several times as fast, with the same result to the last byte.
     Errors: InputError for a fleet or traffic that makes no sense; SimulationError when a law is broken.
     """
     check_fleet(fleet, requests)
@@ -37,10 +38,13 @@ def simulate(fleet: Fleet, requests: Requests, seed: int, end_ps: int | None = N
         return simulate_cascade(fleet, requests, seed, lambda f, r: simulate(f, r, seed, end_ps, event_per_arrival=event_per_arrival))
     run = Run(fleet, requests, seed)
     in_time = requests.arrival_ps <= (layout.NEVER if end_ps is None else end_ps)
+    if not event_per_arrival:
+        in_time[spill_all(fleet, run, in_time)] = False
     alone = {k: np.flatnonzero((run.targets == k) & in_time) for k in unwatched(fleet, run)}
     if event_per_arrival:
         play(run, np.flatnonzero(in_time), alone, end_ps)
     else:
+        alone |= {rule.to: np.flatnonzero((run.targets == rule.to) & in_time) for rule in fleet.overflow if spills_at_once(fleet, run)}
         for k, chosen in alone.items():
             serve_all(run, run.servers[k], chosen, end_ps)
             in_time[chosen] = False
@@ -58,6 +62,25 @@ def unwatched(fleet: Fleet, run: Run) -> list[int]:
         return server.independent if isinstance(server, RelayServer) else server.pool.replicas > 0
 
     return [k for k, server in enumerate(run.servers) if k not in watched and alone(server)]
+
+
+def spills_at_once(fleet: Fleet, run: Run) -> bool:
+    """Whether overflow needs no event: every pool with a rule passes on to a relay whose requests do not meet, and none fails over."""
+    targets = [run.servers[rule.to] for rule in fleet.overflow]
+    easy = all(isinstance(server, RelayServer) and server.independent for server in targets)
+    return bool(targets) and easy and not fleet.failover and all(p.pool.replicas > 0 for p in run.servers if isinstance(p, PoolState))
+
+
+def spill_all(fleet: Fleet, run: Run, in_time: npt.NDArray[np.bool_]) -> Int64s:
+    """The rows that pools with a rule of overflow have taken; those that they leave are the relay's from here on."""
+    taken = [np.zeros(0, np.int64)]
+    for rule in fleet.overflow if spills_at_once(fleet, run) else ():
+        chosen, server = np.flatnonzero((run.targets == rule.pool) & in_time), run.servers[rule.pool]
+        assert isinstance(server, PoolState)
+        full = overflow_all(server.arrays, run.requests.arrival_ps, chosen, rule.outstanding_per_replica)
+        run.targets[full] = rule.to
+        taken.append(np.setdiff1d(chosen, full, assume_unique=True))
+    return np.concatenate(taken)
 
 
 def play(run: Run, chosen: Int64s, alone: dict[int, Int64s], end_ps: int | None) -> None:

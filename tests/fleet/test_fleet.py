@@ -139,6 +139,17 @@ def test_a_full_pool_overflows_into_another_and_that_one_to_a_relay() -> None:
     assert set(simulate(busy, requests, 1).log.target) == {0, 1, 2}
 
 
+@pytest.mark.parametrize("limit", [0, 3, 12, 10**6])
+def test_overflow_to_a_relay_without_limits_is_the_same_with_and_without_events(limit: int) -> None:
+    """Two pools overflow to one relay, which is called directly too; without events the kernel names the rows that find a pool full."""
+    requests = random_requests(9, 3000, gap_ps=4 * MS, classes=2)
+    shares = np.array([[0.8, 0.0, 0.2], [0.3, 0.7, 0.0]])
+    fleet = Fleet((real_pool(2), real_pool(1), ENDPOINT), shares, overflow=(Overflow(0, 2, limit), Overflow(1, 2, 5)))
+    played, at_once = simulate(fleet, requests, 1), simulate(fleet, requests, 1, event_per_arrival=False)
+    assert same(played, at_once) and at_once.events < played.events
+    assert (played.log.target == 2).sum() > 600 or limit == 10**6
+
+
 def test_overflow_in_a_circle_is_refused() -> None:
     fleet = Fleet((make_pool(), make_pool()), np.array([[1.0, 0.0]]), overflow=(Overflow(0, 1, 1), Overflow(1, 0, 1)))
     with pytest.raises(InputError, match="circle"):

@@ -14,14 +14,16 @@ SYMBOLS = {"USD": "$", "EUR": "€", "GBP": "£", "CNY": "CN¥", "JPY": "JP¥", 
 
 
 def split(amounts: Sequence[float], total: int | None = None) -> list[int]:
-    """Integers next to `amounts` that sum to `total` (default: the rounded sum). Largest remainders round up.
+    """Integers next to `amounts` that sum to `total` (default: the rounded sum). Largest remainders round up, the first on a tie.
 
-    >>> split([1.5, 1.5, 2.0])
-    [2, 1, 2]
+    Remainders that differ by less than a millionth tie: which is larger would be an accident of the order of multiplication.
+
+    >>> split([1.5, 1.5, 2.0]), split([0.3, 7.3000000001, 0.4])
+    ([2, 1, 2], [0, 7, 1])
     """
     floors = [math.floor(amount) for amount in amounts]
     total = round(math.fsum(amounts)) if total is None else total
-    by_remainder = sorted(range(len(amounts)), key=lambda i: (floors[i] - amounts[i], i))
+    by_remainder = sorted(range(len(amounts)), key=lambda i: (round(floors[i] - amounts[i], 6), i))
     for k in range(total - sum(floors)):
         floors[by_remainder[k % len(floors)]] += 1
     return floors

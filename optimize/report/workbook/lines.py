@@ -79,7 +79,7 @@ def _cents(pen: Pen, sheet: Any, rows: tuple[int, int], exact: int, up: str, amo
     for k, r in enumerate(range(first, last + 1)):
         cell, below = address(r, exact), math.floor(amounts[k])
         pen.formula(sheet, r, floor, f"=INT({cell}*100)", below, "number")
-        pen.formula(sheet, r, rest, f"={cell}*100-{address(r, floor)}", amounts[k] - below, "number")
+        pen.formula(sheet, r, rest, f"=ROUND({cell}*100-{address(r, floor)},6)", round(amounts[k] - below, 6), "number")
         text = to_the_cent(up, address(r, rest), address(r, floor), span(rest, first, last), span(rest, first, r))
         pen.formula(sheet, r, month, text, cents[k] / 100)
 

@@ -25,7 +25,7 @@ def estimate_training(
     tokens: Annotated[str, typer.Option("--tokens", help="Training tokens: 1e11, 100B.")],
     params: Annotated[str | None, typer.Option("--params", help="Parameters: 7e9, 7B; instead of --model.")] = None,
     model: ModelName = None,
-    gpu: Annotated[str, typer.Option("--gpu", help="GPU of the catalogue.")] = "h100",
+    gpu: Annotated[str, typer.Option("--gpu", help="GPU of the catalogue; all: every card side by side.")] = "h100",
     gpus: Annotated[int | None, typer.Option("--gpus", min=1, help="How many; default: as few as hold it.")] = None,
     mfu: Mfu = None,
     precision: Annotated[str, typer.Option("--precision", help="bf16, fp16 or fp8.")] = "bf16",
@@ -37,12 +37,16 @@ def estimate_training(
     as_json: AsJson = False,
 ) -> None:
     """How much work, memory, time, money and energy a training run takes."""
-    from optimize.estimate import training
+    from optimize.estimate import cards, training
     from optimize.report.terminal.render_estimate import check_currency, render_training
 
     currency = check_currency(currency)
     size = {"params": params, "model": model, "tokens": tokens, "context": context, "micro_batch": micro_batch}
     how = {"gpu": gpu, "gpus": gpus, "mfu": mfu, "precision": precision, "method": method, "rank": rank}
+    if gpu == cards.ALL:
+        answer, others = cards.estimate_over_cards(**size, **how)
+        emit_json(cards.cards_json(answer, others)) if as_json else print(render_training(answer, currency, others), end="")
+        return
     answer = training.estimate_training(**size, **how)
     if as_json:
         emit_json(training.training_json(answer))
@@ -110,10 +114,11 @@ def estimate_rules(as_json: AsJson = False) -> None:
     from dataclasses import asdict
 
     from optimize.estimate.rules import worked_rules
+    from optimize.estimate.side_by_side import training_share_rule
     from optimize.report.terminal.render_estimate import render_rules
     from sim.catalog.loader import load_catalog
 
-    rules = worked_rules(load_catalog())
+    rules = (*worked_rules(load_catalog()), training_share_rule())
     if as_json:
         emit_json({"rules": [asdict(rule) for rule in rules]})
     else:

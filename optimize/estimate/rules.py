@@ -19,6 +19,7 @@ GB = 1e9
 CARD_BYTES = 80 * GB  # "an 80 GB card", as the rules count
 QUOTED_EXTRA = (20 * GB, 40 * GB)
 WEEK_H = 168
+QUOTED_BATCH = 32  # the cap of the quoted rule of a safe batch
 
 
 @dataclass(frozen=True)
@@ -53,12 +54,12 @@ def times_one_point_two(model: Model, bytes_per_weight: float) -> float:
 
 
 def free_over_model(memory_bytes: float, model_bytes: float) -> float:
-    """The quoted batch "free memory / (1.5 x model size)", whole requests.
+    """The quoted batch "0.8 x free memory / (1.5 x model size), at most 32", whole requests.
 
-    >>> free_over_model(48e9, 16e9)
-    1.0
+    >>> free_over_model(48e9, 16e9), free_over_model(141e9, 1e9)
+    (1.0, 32.0)
     """
-    return float(max(0, math.floor((memory_bytes - model_bytes) / (1.5 * model_bytes))))
+    return float(min(QUOTED_BATCH, max(0, math.floor(0.8 * (memory_bytes - model_bytes) / (1.5 * model_bytes)))))
 
 
 def training_rules(
@@ -133,7 +134,7 @@ def serving_rules(deployment: Deployment, context: int, requests: int) -> tuple[
             f"knows no requests: their KV alone is {kv / GB:.1f} GB",
         ),
         Rule(
-            "free memory / (1.5 x model size)",
+            "0.8 x free memory / (1.5 x model size), at most 32",
             f"{where}, {context:,} tokens",
             one(free_over_model(memory, weights)),
             one(batch),

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.text import Text
 
+from optimize.estimate.cards import Card
 from optimize.estimate.rules import Rule
 from optimize.estimate.side_by_side import Comparison
 from optimize.estimate.training import TrainingEstimate
@@ -35,7 +36,7 @@ def render_rules(rules: Sequence[Rule]) -> str:
     return output(console)
 
 
-def render_training(e: TrainingEstimate, currency: str = "USD") -> str:
+def render_training(e: TrainingEstimate, currency: str = "USD", cards: Sequence[Card] = ()) -> str:
     """A training estimate on one screen, 110 columns wide."""
     console, run = screen(), e.run
     what = f"{run.model.id}, {count(run.tokens)} tokens, {run.method}, {run.precision}, on {e.gpus} x {run.gpu.id}"
@@ -62,6 +63,7 @@ def render_training(e: TrainingEstimate, currency: str = "USD") -> str:
     facts(console, rows)
     _memory(console, e)
     _costs(console, e, currency)
+    _cards(console, cards)
     rules_table(console, e.rules, "Rules of thumb, and what arithmetic says")
     section(console, "Notes")
     bullets(console, e.notes)
@@ -83,6 +85,22 @@ def _memory(console: Console, e: TrainingEstimate) -> None:
         ("attention matrices", kept.attention_matrices, f"{each}, on top where the attention kernel stores them"),
     ):
         listing.add_row(name, f"{value / GB:,.2f}", what)
+    show(console, listing)
+
+
+def _cards(console: Console, cards: Sequence[Card]) -> None:
+    """As few of each card as hold the run, cheapest first."""
+    if not cards:
+        return
+    section(console, "Every card: as few as hold it, cheapest first")
+    listing = table("card", "cards", "GPU-hours", "days", "USD", "cheapest offer", right=(1, 2, 3, 4))
+    for card in cards:
+        if card.gpus is None:
+            listing.add_row(card.gpu, "-", "-", "-", "-", Text(card.why, style="dim"))
+            continue
+        usd = band(card.usd, form_of(card.usd)) if card.offer else "-"
+        hours, days = (band(pair, form_of(pair)) for pair in (card.gpu_hours, card.days))
+        listing.add_row(card.gpu, f"{card.gpus:,}", hours, days, usd, card.offer or Text("no offer in the catalogue", style="dim"))
     show(console, listing)
 
 
@@ -122,6 +140,7 @@ def render_comparison(c: Comparison) -> str:
     )
     section(console, f"First year, training on {first.training.run.gpu.id}")
     listing = table("way", "tokens", "GPU-hours", "training $", "its share", "from users", "or tokens", right=range(1, 7))
+    listing.columns[0].min_width = 12  # on a narrow screen the names of the ways are wrapped at words and not cut
     listing.padding = (0, 1, 0, 0)
     for way in c.ways:
         run, gpu_hours = way.training.run, way.training.gpu_hours

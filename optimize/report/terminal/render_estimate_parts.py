@@ -43,6 +43,8 @@ def figure(pair: Pair, unit: str) -> str:
     """
     if unit == "bytes":
         return band((pair[0] / GB, pair[1] / GB), ",.1f", " GB")
+    if unit == "share":
+        return band((100 * pair[0], 100 * pair[1]), ",.0f", " %")
     word = "request" if unit == "requests" and pair == (1.0, 1.0) else unit
     return band(pair, ".2e" if unit == "FLOP" else ",.0f", f" {word}")
 

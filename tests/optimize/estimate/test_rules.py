@@ -53,7 +53,7 @@ def test_seventy_billion_in_sixteen_bit_are_140_gb_before_any_cache() -> None:
 
 
 def test_free_memory_over_the_model_size_gives_one_where_paged_cache_holds_dozens() -> None:
-    found = rule("free memory / (1.5 x model size)")
+    found = rule("0.8 x free memory / (1.5 x model size), at most 32")
     assert found.quoted == (1, 1)
     assert found.exact[0] >= 24
     assert free_over_model(10e9, 20e9) == 0

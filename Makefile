@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: plan test test-relay setup lint docs bench slow clean audit
+.PHONY: plan test test-relay test-deploy setup lint docs bench slow clean audit
 
 plan: setup
 	$(BIN)/python cli.py optimize scenarios/million_dau.yaml
@@ -14,13 +14,16 @@ test: setup lint
 slow: setup
 	$(BIN)/python -m pytest -m slow
 
-# A real relay product, the LiteLLM proxy, in an environment of its own before a mock upstream; skipped with a message offline.
+# A real relay product, the LiteLLM proxy, in an environment of its own before mock upstreams: the probe is tried on it, and the
+# gateway's configuration of `servemix deploy`. Skipped with a message offline.
 RELAY_VENV := .venv-relay
-test-relay: setup
+test-relay test-deploy: setup
 	test -x $(RELAY_VENV)/bin/litellm || { $(PYTHON) -m venv $(RELAY_VENV) \
-	  && $(RELAY_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --timeout 20 --retries 2 "litellm[proxy]>=1.100,<2"; } \
-	  || echo "test-relay: LiteLLM cannot be installed (no network?); its tests are skipped"
-	SERVEMIX_LITELLM=$(RELAY_VENV)/bin/litellm timeout 600 $(BIN)/python -m pytest -rs tests/probe/test_litellm.py
+	  && $(RELAY_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --timeout 20 --retries 2 "litellm[proxy]>=1.100,<2" prometheus_client; } \
+	  || echo "$@: LiteLLM cannot be installed (no network?); its tests are skipped"
+	SERVEMIX_LITELLM=$(RELAY_VENV)/bin/litellm timeout 600 $(BIN)/python -m pytest -rs $(TESTS_OF_$@)
+TESTS_OF_test-relay := tests/probe/test_litellm.py
+TESTS_OF_test-deploy := tests/optimize/deploy
 
 lint: setup
 	$(BIN)/ruff check .

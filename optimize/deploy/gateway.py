@@ -30,7 +30,7 @@ def gateway_config(plan: Deployable, t: int, namespace: str) -> Json:
             "enable_pre_call_checks": True,
             "timeout": TIMEOUT_S,
         },
-        "litellm_settings": {"callbacks": ["prometheus"]},
+        "litellm_settings": {"callbacks": ["prometheus"], "disable_hf_tokenizer_download": True},  # it asks no host but its targets
         "general_settings": {"master_key": "os.environ/LITELLM_MASTER_KEY"},
     }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,8 +34,7 @@ class RunningPool:
     weights: str
     tensor_parallel: int
     longest_tokens: int  # prompt and answer together: what the model takes and the KV cache holds
-    limits: EngineLimits
-    kv_format: str
+    options: tuple[str, ...]  # of `vllm serve`, as the plan states them
     replicas: tuple[int, ...]
     replicas_per_host: int
     lead_s: float
@@ -149,8 +149,7 @@ def _pool(entry: Json, catalog: Catalog, checkpoints: Mapping[str, str], served:
         weights=str(entry["weights"]),
         tensor_parallel=int(entry["tensor_parallel"]),
         longest_tokens=min(shape.model.max_context, room_tokens(shape)),
-        limits=shape.limits,
-        kv_format=str(entry.get("kv_format") or "auto"),
+        options=tuple(_options(entry)),
         replicas=tuple(map(int, entry["replicas"]["by_hour"])),
         replicas_per_host=int(entry["replicas_per_host"]),
         lead_s=float(entry.get("lead_s", 0.0)),
@@ -161,15 +160,20 @@ def _pool(entry: Json, catalog: Catalog, checkpoints: Mapping[str, str], served:
 
 def _shape(entry: Json, catalog: Catalog) -> Deployment:
     """The deployment of a pool of the plan, as the plan states it."""
-    stated: dict[str, Any] = {name: int(value) for name, value in (entry.get("engine") or {}).items()}
+    options, stated = _options(entry), {name: int(value) for name, value in entry["engine"].items()}
     return Deployment(
         model=catalog.models[entry["model"]],
         weights=catalog.weight_formats[entry["weights"]],
         gpu=catalog.gpus[entry["gpu"]],
         tensor_parallel=int(entry["tensor_parallel"]),
-        limits=EngineLimits(**stated),
+        limits=EngineLimits(**stated, gpu_memory_utilization=float(options[options.index("--gpu-memory-utilization") + 1])),
         kv_bytes_per_number=1 if entry.get("kv_format") == "fp8" else 2,
     )
+
+
+def _options(entry: Json) -> list[str]:
+    """What follows `vllm serve $MODEL` in the plan's own line."""
+    return shlex.split(str(entry["serve"]))[3:]
 
 
 def _relay(entry: Json, names: set[str]) -> RunningRelay:

@@ -1,4 +1,4 @@
-"""The `vllm serve` line of a pool: the limits that the plan was proved with, every one stated."""
+"""The `vllm serve` line of a pool: the options that the plan was proved with, and what only a deployment knows."""
 
 from __future__ import annotations
 
@@ -21,16 +21,9 @@ def serve_arguments(pool: RunningPool, given: bool = False) -> list[str]:
 
     The model is served under the pool's name: so the gateway finds it, and so its metrics are told apart from those of other pools.
     """
-    limits = pool.limits
     words = [pool.repository or f"{MISSING}-{pool.model}".upper(), "--served-model-name", pool.name, "--port", str(PORT)]
-    words += ["--tensor-parallel-size", str(pool.tensor_parallel)] if pool.tensor_parallel > 1 else []
     words += [] if given else list(MADE_WHILE_LOADING.get(pool.weights, ()))
-    words += ["--max-num-seqs", str(limits.max_num_seqs)]
-    words += ["--max-num-batched-tokens", str(limits.max_num_batched_tokens)]
-    words += ["--gpu-memory-utilization", f"{limits.gpu_memory_utilization:g}"]
-    words += ["--max-model-len", str(pool.longest_tokens)]
-    words += ["--kv-cache-dtype", pool.kv_format] if pool.kv_format != "auto" else []
-    return [*words, "--enable-prefix-caching"]
+    return [*words, "--max-model-len", str(pool.longest_tokens), *pool.options]
 
 
 def serve_line(pool: RunningPool, given: bool = False) -> str:

@@ -16,6 +16,9 @@ RELAY = "deepinfra.llama-3.3-70b-turbo"
 def pool(name: str, offer: str, model: str, tensor_parallel: int, by_hour: list[int], **more: Any) -> dict[str, Any]:
     replicas = {"base": min(by_hour), "peak": max(by_hour), "by_hour": by_hour}
     shape = {"gpu": "h100", "model": model, "weights": "fp8", "tensor_parallel": tensor_parallel, "replicas_per_host": 1}
+    parallel = f" --tensor-parallel-size {tensor_parallel}" if tensor_parallel > 1 else ""
+    limits = "--max-num-seqs 256 --max-num-batched-tokens 2048 --gpu-memory-utilization 0.9"
+    shape |= {"engine": {"max_num_seqs": 256, "max_num_batched_tokens": 2048}, "serve": f"vllm serve $MODEL{parallel} {limits}"}
     return {"pool": name, "offer": offer, **shape, "replicas": replicas, "lead_s": 0.0, "linger_s": 0.0, **more}
 
 

@@ -10,7 +10,7 @@ NUMBER = (int, float)
 MAYBE_NUMBER = (int, float, type(None))
 MAYBE_TEXT = (str, type(None))
 NAMED = {str: "text", int: "a whole number", dict: "a mapping", list: "a list", bool: "true or false", NUMBER: "a number"}
-NAMED |= {MAYBE_NUMBER: "a number or null", MAYBE_TEXT: "text or null"}
+NAMED |= {(int, type(None)): "a whole number or null", MAYBE_NUMBER: "a number or null", MAYBE_TEXT: "text or null"}
 
 
 def unlike(value: Any, form: Any, key: str = "", whole: bool = True) -> list[str]:

@@ -43,8 +43,9 @@ FORM: dict[str, Any] = {  # of what is read of a plan, where it is there: plans 
     "hours": [{"hour": str, "weight_h": NUMBER, "demand_rps": NUMBER}],
     "fleet": [
         {
-            **dict.fromkeys(("pool", "offer", "gpu", "model", "weights", "term"), str),
-            "tensor_parallel": int,
+            **dict.fromkeys(("pool", "offer"), str),
+            **dict.fromkeys(("gpu", "model", "weights", "term"), MAYBE_TEXT),  # measured capacities name no deployment
+            "tensor_parallel": (int, type(None)),
             "replicas": {"base": int, "peak": int, "by_hour": [int]},
             "billed_hosts_by_hour": [NUMBER],
             "cost_per_month": NUMBER,
@@ -52,7 +53,8 @@ FORM: dict[str, Any] = {  # of what is read of a plan, where it is there: plans 
     ],
     "relays": [
         {
-            **dict.fromkeys(("relay", "model"), str),
+            "relay": str,
+            "model": MAYBE_TEXT,
             "requests_per_month": NUMBER,
             "tokens_per_month": {"*": NUMBER},
             "limits_enforced": bool,
@@ -60,7 +62,7 @@ FORM: dict[str, Any] = {  # of what is read of a plan, where it is there: plans 
         }
     ],
     "classes": [{"name": str, "requests_per_month": NUMBER, "served_by": {"*": MAYBE_NUMBER}}],
-    "routing": {"*": {"*": [NUMBER]}},
+    "routing": {"*": {"*": [MAYBE_NUMBER]}},
 }
 
 

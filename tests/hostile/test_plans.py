@@ -8,8 +8,15 @@ from typing import Any
 
 import pytest
 
+from optimize.audit.manifest import plan_bytes
+from optimize.plan import optimize
 from optimize.simulate.saved_plan import FORM, read_plan
+from optimize.tables.plan_json import plan_json
 from sim.errors import InputError
+from sim.forms import unlike
+from sim.scenario import load_scenario
+
+ROOT = Path(__file__).resolve().parents[2]
 
 PLAN: dict[str, Any] = {
     "schema": "servemix.plan/1",
@@ -47,3 +54,10 @@ def test_the_place_of_a_wrong_value_is_named(tmp_path: Path) -> None:
     bad = PLAN | {"cost": PLAN["cost"] | {"lines": [{"name": "x", "kind": "relay", "per_month": [1]}]}}
     with pytest.raises(InputError, match=r"plan\.json: cost\.lines\.0\.per_month: \[1\] is not a number"):
         read_plan(written(tmp_path, bad))
+
+
+def test_a_plan_that_optimize_writes_is_read(tmp_path: Path) -> None:
+    plan = optimize(load_scenario(ROOT / "scenarios" / "melange.yaml"), jobs=1, only_plan=True)
+    path = tmp_path / "plan.json"
+    path.write_bytes(plan_bytes(plan_json(plan)))
+    assert unlike(read_plan(path), FORM) == []

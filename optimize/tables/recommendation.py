@@ -11,7 +11,7 @@ from optimize.result import Plan
 from optimize.tables.bill_lines import Bill, cents_of
 from optimize.tables.phrases import headline, told_flips
 from optimize.tables.plain_numbers import percent
-from optimize.tables.short_names import HOW, company, gpus_of
+from optimize.tables.short_names import acquired, company, gpus_of
 from optimize.tables.tables import used_pools, used_relays
 from sim.plural import counted
 
@@ -74,7 +74,7 @@ def _hosts(plan: Plan) -> list[str]:
         amount = gpus_of(offer, most) if least == most else f"{least * offer.gpus:,} to {gpus_of(offer, most)}"
         models = dict.fromkeys(d.model.id for p in pools if (d := plan.program.pools[p].option.deployment))
         what = f" for {' and '.join(models)}" if models else ""
-        clauses.append(HOW.get(offer.term, "rent {} from {}").format(amount, company(offer.provider)) + what)
+        clauses.append(acquired(offer, amount) + what)
     return clauses
 
 

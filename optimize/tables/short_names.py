@@ -13,11 +13,11 @@ COMPANIES = {
     "siliconflow": "SiliconFlow",
 }  # fmt: skip
 HOW = {
-    "on_demand": "rent {} by the hour from {}",
-    "reserved_1y": "reserve {} for one year at {}",
-    "reserved_3y": "reserve {} for three years at {}",
-    "spot": "rent {} as spot hosts from {}",
-    "owned": "run {} of your own",
+    "on_demand": ("rent {} by the hour", "from"),
+    "reserved_1y": ("reserve {} for one year", "at"),
+    "reserved_3y": ("reserve {} for three years", "at"),
+    "spot": ("rent {} as spot hosts", "from"),
+    "owned": ("run {} of your own", ""),
 }
 PAID = {"on_demand": "rented hosts", "spot": "rented spot hosts", "reserved_1y": "reserved hosts", "reserved_3y": "reserved hosts"}
 ALTERNATIVES = {
@@ -48,13 +48,27 @@ def gpus_of(offer: Offer, hosts: int) -> str:
     return f"{hosts * offer.gpus:,} {offer.gpu.upper()}"
 
 
+def seller(offer: Offer) -> str:
+    """Who sells a host; empty where the scenario names a GPU and no seller, whose place its own name then takes.
+
+    >>> from sim.catalog.loader import load_catalog
+    >>> seller(load_catalog().offers["nebius.h100x8"])
+    'Nebius'
+    """
+    return "" if offer.provider.lower() in (offer.id.lower(), offer.gpu.lower()) else company(offer.provider)
+
+
+def acquired(offer: Offer, hosts: str) -> str:
+    """What is done to have so many hosts: "rent 6 to 24 H100 by the hour from Verda"."""
+    how, whose = HOW.get(offer.term, HOW["on_demand"])
+    words, who = how.format(hosts), seller(offer)
+    return f"{words} {whose} {who}" if whose and who else words
+
+
 def host_name(offer: Offer) -> str:
     """The host of an offer: "2xH100, Verda"."""
-    return (
-        f"{offer.gpus}x{offer.gpu.upper()}, {company(offer.provider)}"
-        if offer.gpus > 1
-        else f"{offer.gpu.upper()}, {company(offer.provider)}"
-    )
+    hosts = f"{offer.gpus}x{offer.gpu.upper()}" if offer.gpus > 1 else offer.gpu.upper()
+    return ", ".join(filter(None, (hosts, seller(offer))))
 
 
 def pool_name(option: PoolOption, class_names: tuple[str, ...]) -> str:
@@ -95,7 +109,7 @@ def supplier(plan: Plan, line: CostLine) -> str:
     for terms in plan.program.pools:
         offer = terms.option.offer
         if line.name in (terms.option.id, f"{terms.option.id} starts"):
-            return "purchased hosts" if offer.term == "owned" else f"{company(offer.provider)}, {PAID.get(offer.term, 'hosts')}"
+            return "purchased hosts" if offer.term == "owned" else f"{seller(offer) or offer.id}, {PAID.get(offer.term, 'hosts')}"
     for sold in plan.program.relays:
         if line.name == sold.relay.id or (line.kind == "relay" and line.name.startswith(f"{sold.relay.id} ")):
             return f"{company(sold.relay.vendor)}, API"

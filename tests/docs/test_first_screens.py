@@ -16,7 +16,7 @@ BLOCKS = {
 }
 MONEY = r"(?:CN¥|JP¥|[$€£]|[A-Z]{3} )[\d,.]+"
 QUESTIONS = {
-    "what to buy": r"\b(?:rent|reserve|run|buy) .* (?:from|at|of your own)\b|there is nothing to buy",
+    "what to buy": r"\b(?:rent|reserve|run|buy) .* (?:from|at|of your own|by the hour)\b|there is nothing to buy",
     "what it costs": rf"{MONEY} a month",
     "is the promise kept, and how surely": (
         r"every promise held in [\d,]+ simulated requests.* at most [\d.]+ % chance|(?:is|are) missed in simulation|not surely in a fresh|"

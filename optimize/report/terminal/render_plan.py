@@ -38,8 +38,8 @@ def render(plan: Plan, colour: bool | None = None, show: Sequence[str] = ("all",
     """The first screen and the sections named in `show` (names of SECTIONS, or "all"); the same bytes for the same plan."""
     console = screen(colour)
     bill = bill_of(plan)
-    _head(console, plan)
     wide, console.width = console.width, min(console.width, FIRST_WIDTH)
+    _head(console, plan)
     first_screen(console, plan, bill, whole=bool(show))
     console.width = wide
     for name, parts in SECTIONS.items():

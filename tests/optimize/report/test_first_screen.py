@@ -125,3 +125,18 @@ def test_long_names_cost_rows_and_never_lines() -> None:
     long = replace(plan, program=replace(plan.program, class_names=names), lines=plan.lines * 2)
     lines = render(long, colour=False, show=()).splitlines()
     assert len(lines) <= MOST_LINES and lines[-1].startswith("More:")
+
+
+def test_a_long_description_wraps_at_the_width_of_the_first_screen() -> None:
+    plan = plan_fixture.plan()
+    long = replace(plan, scenario=replace(plan.scenario, description="words of a description " * 9))
+    assert max(map(len, render(long, colour=False, show=()).splitlines())) <= MOST_COLUMNS
+
+
+def test_a_host_without_a_seller_is_not_rented_from_itself() -> None:
+    plan = plan_fixture.plan()
+    first = plan.program.pools[0]
+    named = replace(first.option.offer, id="H100", provider="H100")
+    pools = (replace(first, option=replace(first.option, offer=named)), *plan.program.pools[1:])
+    said = to_do(replace(plan, program=replace(plan.program, pools=pools)))
+    assert said.startswith("Rent 2 to 10 H100 by the hour for llama-3.1-70b;") and "from H100" not in said

@@ -10,6 +10,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from sim.calibration.measured_log import ReplayedLog
 from sim.calibration.points import METRICS
 from sim.calibration.validate_points import Row, Validation
 
@@ -41,6 +42,22 @@ def render_validation(result: Validation) -> str:
         parts.append(f"\nNot replayed ({len(result.skipped)})\n")
         parts += [f"  {point}: {why}\n" for point, why in result.skipped]
     return "".join(parts).lstrip("\n")
+
+
+def render_replayed(found: ReplayedLog) -> str:
+    """A log against its own measurements, a line for each figure."""
+    grid = Table(box=None, pad_edge=False)
+    for name in ("", "", "predicted", "measured", "error"):
+        grid.add_column(name, justify="left" if not name else "right", no_wrap=True)
+    for row in found.rows:
+        grid.add_row(row.metric.upper(), row.statistic, f"{row.predicted_s:.4g} s", f"{row.measured_s:.4g} s", f"{row.error:+.0%}")
+    lost = f", {found.dropped} rows without a time, a length or a latency left out" if found.dropped else ""
+    head = f"{found.path}: {found.format}, {found.requests:,} requests on one replica of {found.deployment}{lost}\n"
+    return (
+        head
+        + "The log's own arrivals and lengths; no prefix cache, because a log does not say which prompts began alike.\n\n"
+        + _text(grid)
+    )
 
 
 def error_table(rows: Sequence[Row], key: Callable[[Row], str]) -> Table:

@@ -71,7 +71,9 @@ def read_any(path: Path) -> ReadLog | Usage:
     for export in EXPORTS:
         if export.matches(header):
             table = read_table(path, export)
-            return summed(path, export.name, export.sums(table), table.dropped, table.first_line)
+            sums = export.sums(table)
+            sums.notes += table.quoted_words()
+            return summed(path, export.name, sums, table.dropped, table.first_line)
     if servegen.is_chunk(path, header):
         table, rows = servegen.read_chunk(path)
         return summed(path, servegen.CHUNK.name, rows, table.dropped, table.first_line)
@@ -110,6 +112,7 @@ def _read_json(path: Path) -> ReadLog | Usage:
 
 
 def _cleaned(path: Path, name: str, table: Table, raw: Raw) -> ReadLog:
+    raw.notes += table.quoted_words()
     return clean(path, name, raw, Counter(table.dropped), table.first_line)
 
 

@@ -7,7 +7,7 @@ import gc
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from operator import itemgetter
 from pathlib import Path
@@ -23,6 +23,7 @@ from sim.traffic.readers.parse import Codes, Instants, numbers
 csv.field_size_limit(LONGEST_LINE)  # logs carry whole prompts in cells that are skipped; the module's limit of 128 kB would stop there
 CHUNK_ROWS = 300  # rows and their cells stay in the processor's cache: at 2,000 wide rows take 1.5 times as long
 LOOK_ROWS, LONG_CHARACTERS = 20, 2**20
+MOST_INSIDE = 0.01
 NUMBER, TIME, TEXT = "number", "time", "text"
 
 
@@ -36,6 +37,14 @@ class Table:
     lines: Longs
     dropped: Counter[str] = field(default_factory=Counter)
     first_line: dict[str, int] = field(default_factory=dict)
+    inside: int = 0  # lines of the file that stand inside quoted cells: long texts, or what follows a quote that was left open
+
+    def quoted_words(self) -> list[str]:
+        """A note where more lines stand inside quotes than one in a hundred rows."""
+        rows = len(self) + sum(self.dropped.values())
+        if self.inside <= MOST_INSIDE * rows:
+            return []
+        return [f"{self.inside:,} lines stand inside quoted cells and are no rows: texts with line ends, or a quote that was left open"]
 
     def __len__(self) -> int:
         return len(self.lines)
@@ -79,7 +88,8 @@ def read_table(path: Path, form: Layout, header: Sequence[str] | None = None) ->
     `header` names the columns of a file that has no such line.
     """
     with open_log(path) as text:
-        line = [0] if header else [1]
+        named = bool(header)
+        line = [0] if named else [1]
         header = list(header) if header else _header(text)
         wanted = {**form.required, **{k: v for k, v in form.optional.items() if k in header}}
         twice = [name for name in wanted if header.count(name) > 1]
@@ -87,12 +97,13 @@ def read_table(path: Path, form: Layout, header: Sequence[str] | None = None) ->
             raise InputError(f"{path}:1: column {twice[0]} stands twice in the header; keep one")
         reader = _Columns(path, {name: (header.index(name), kind) for name, kind in wanted.items()}, len(header))
         with gzip_faults(path, line), _csv_faults(path, line), _collector_paused():
-            for rows in _chunks(text):
+            lines = csv.reader(text)
+            for rows in _chunks(lines):
                 try:
                     reader.add(rows, line[0] + 1)
                 finally:
                     line[0] += len(rows)
-    return reader.table()
+    return replace(reader.table(), inside=max(0, lines.line_num - (line[0] - (0 if named else 1))))
 
 
 @contextmanager
@@ -116,9 +127,8 @@ def _csv_faults(path: Path, line: list[int]) -> Iterator[None]:
         raise InputError(f"{path}:{line[0] + 1}: is not CSV from here on ({error}); is a quote left open?") from None
 
 
-def _chunks(text: TextIO) -> Iterator[list[list[str]]]:
+def _chunks(rows: Iterator[list[str]]) -> Iterator[list[list[str]]]:
     """Rows in chunks of CHUNK_ROWS; fewer where rows are so long that a chunk of them would fill the memory."""
-    rows = csv.reader(text)
     while True:
         chunk: list[list[str]] = []
         while len(chunk) < CHUNK_ROWS:

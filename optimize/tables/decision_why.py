@@ -160,8 +160,6 @@ def no_plan_lines(plan: Plan, bill: Bill, found: NoPlan) -> list[str]:
     long = [each.class_name for each in found.too_long]
     lines += [each.sentence for each in found.too_long]
     lines += [f"no candidate may serve {name}, at any price or latency" for name in found.nobody if name not in long]
-    lines += found.binding
-    lines += [give.sentence for give in found.gives if give.needed_s is not None]
     lines.append(f"at best {found.served_share:.2%} of all requests are served inside their promises")
     for left in found.left:
         always = len(left.hours) == len(plan.demand.slices)
@@ -169,6 +167,8 @@ def no_plan_lines(plan: Plan, bill: Bill, found: NoPlan) -> list[str]:
         lines.append(
             f"{left.name}: {left.share:.1%} left out, " + ("in every hour" if always else f"in {counted(len(left.hours), 'hour')}: {named}")
         )
+    lines += found.binding
+    lines += [give.sentence for give in found.gives if give.needed_s is not None]
     lines += found.late
     lines += [give.sentence for give in found.gives if give.needed_s is None]
     if not found.examined:

@@ -59,7 +59,8 @@ def restrictions(market: Market) -> list[Restriction]:
             )
         )
     if market.states:
-        answer.append(Restriction("own GPUs wherever possible", keep_relay=limited(remote), budget_usd=NO_BUDGET, gap=0.01, rough=True))
+        name = "own GPUs wherever possible"
+        answer.append(Restriction(name, keep_relay=limited(remote), budget_usd=NO_BUDGET, gap=0.01, rough=True, choose_limits=True))
     for gpu in sorted({s.option.offer.gpu for s in market.states}):
         answer.append(
             Restriction(
@@ -69,6 +70,7 @@ def restrictions(market: Market) -> list[Restriction]:
                 budget_usd=NO_BUDGET,
                 gap=0.01,
                 rough=True,
+                choose_limits=True,
             )
         )
     if market.relays:

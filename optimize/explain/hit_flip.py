@@ -34,7 +34,7 @@ def hit_flip(settled: Settled, market: Market) -> Flip | None:
     if not caches_prefixes(market.scenario):
         return None
     market.tell("prefix hits: measuring what the plan would use without any")
-    bare = settle(uncached(market), Restriction("no prefix hits", budget_usd=math.inf, gap=GAP, rough=True))
+    bare = settle(uncached(market), Restriction("no prefix hits", budget_usd=math.inf, gap=GAP, rough=True, choose_limits=True))
     now, then = own_share(settled.problem, settled.solution), own_share(bare.problem, bare.solution)
     more = bare.solution.cost_usd / max(settled.solution.cost_usd, 1e-9) - 1
     ends = f"without any prefix hit the plan costs {more:+.0%}, own GPUs serve {then:.0%} of requests (today {now:.0%})"

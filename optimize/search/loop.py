@@ -48,7 +48,8 @@ def settle(market: Market, restriction: Restriction, rounds: int = MEASURE_ROUND
     settled = settle_at(market, restriction, rounds, rough=True)
     for _ in range(CHOICE_ROUNDS):
         more = not restriction.rough and add_groups(market, restriction, settled)
-        more = more or (not restriction.rough and add_relay_room(market, settled)) or add_better_limits(market, restriction)
+        more = more or (not restriction.rough and add_relay_room(market, settled))
+        more = more or ((not restriction.rough or restriction.choose_limits) and add_better_limits(market, restriction))
         more = more or (not restriction.rough and add_overflow(market, restriction, settled))
         if not more:
             break

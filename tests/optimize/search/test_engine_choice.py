@@ -13,9 +13,11 @@ from optimize.market.engine_settings import engine_limits
 from optimize.market.pools import PoolState
 from optimize.market.serve_line import serve_command
 from optimize.plan import market_for
+from optimize.program.solve import solve
+from optimize.search import loop
 from optimize.search.capacity import measure_all
 from optimize.search.engine_choice import add_better_limits, climb, option_with, rivals, trials_of
-from optimize.search.known_market import Market, Restriction
+from optimize.search.known_market import Market, Restriction, Settled
 from optimize.simulate.saved_plan import deployment_of
 from sim.catalog.loader import load_catalog
 from sim.engine.deployment import EngineLimits
@@ -120,3 +122,18 @@ def test_a_saved_plan_keeps_limits_and_the_format_of_the_cache() -> None:
     assert "--max-num-seqs 64 --max-num-batched-tokens 512" in serve_command(kept) and "--kv-cache-dtype fp8" in serve_command(kept)
     old = {name: value for name, value in entry.items() if name not in ("engine", "kv_format")}
     assert deployment_of(old, given.scenario) == given.states[0].option.deployment, "plans of earlier versions state none"
+
+
+@pytest.mark.parametrize(("rough", "choose", "tried_once"), [(True, False, False), (True, True, True), (False, False, True)])
+def test_rough_side_questions_try_no_limits_unless_they_ask(
+    monkeypatch: pytest.MonkeyPatch, rough: bool, choose: bool, tried_once: bool
+) -> None:
+    """What surrounds a plan asks dozens of rough questions: pilots in each would cost more than the plan."""
+    calls: list[str] = []
+    given = market("seed=3")
+    nothing = given.problem(Restriction(), [])
+    settled = Settled(nothing, solve(nothing), ())
+    monkeypatch.setattr(loop, "settle_at", lambda *_, **__: settled)
+    monkeypatch.setattr(loop, "add_better_limits", lambda *_: bool(calls.append("limits")))
+    loop.settle(given, Restriction(rough=rough, choose_limits=choose))
+    assert bool(calls) is tried_once

@@ -94,5 +94,5 @@ def _all_in(pen: Pen, money: Money) -> list[tuple[str, Any, str, float | str | N
     is_open = literal("Staff for GPUs is open, not zero: it is not in this figure.") if pools else literal("")
     told = f'=IF(staff_usd_per_month="",{is_open},{literal("")})'
     now = "Staff for GPUs is open, not zero: it is not in this figure." if ours.open else ""
-    label = f"All-in a month, {money.bill.currency}: with staff, operations, support, items, contingency, tax"
+    label = f"All-in a month, {money.bill.currency}: people, support, items, tax"
     return [(label, total, "money", to_currency(ours.usd, plan.usd_per_unit)), ("", told, "wrap", now)]

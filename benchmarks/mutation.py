@@ -41,7 +41,13 @@ TESTS = {  # the tests of a room, then those of others that keep its promises; t
     "sim/scenario/read": ("tests/scenario", "tests/hostile"),
 }
 SAME = (  # (pattern of file, of the lines before, of the lines after, reason): the mutated program does the same
-    (r".*", r"@(functools\.)?(cache|lru_cache)\b.*", r"", "a cache gives the same values, only sooner"),
+    (
+        r".*",
+        r"@(functools\.)?(cache|lru_cache)\b.*",
+        r"(@(functools\.)?(cache|lru_cache)\b.*)?",
+        "a cache gives the same values, only sooner",
+    ),
+    (r".*/price_claims\.py", r"if len\(date\) == 7:", r"if len\(date\) >= 7:", "dates of ten characters were answered a line above"),
     (r".*", r".*\bstrict=True\b.*", r".*\bstrict=False\b.*", "the lengths are equal already: `strict` would name a mistake of ours"),
 )
 

@@ -37,7 +37,7 @@ class AllIn:
     hosts: bool
     parts: tuple[tuple[str, float], ...]
     open: tuple[str, ...]
-    kept: bool = True
+    kept: bool
 
     @property
     def usd(self) -> float:

@@ -71,7 +71,7 @@ def _against(plan: Plan, bill: Bill, rows: tuple[AllIn, ...]) -> list[str]:
 def open_or_sum(row: AllIn, say: Say) -> str:
     """The all-in figure of a row for people; a row with an open part has none.
 
-    >>> open_or_sum(AllIn("plan", 1.0, True, (), ("staff",)), str), open_or_sum(AllIn("api", 1.0, False, (("tax", 2.0),), ()), str)
-    ('staff open', '3.0')
+    >>> open_or_sum(AllIn("plan", 1.0, True, (), ("staff",), True), str), open_or_sum(AllIn("api", 1.0, False, (), (), True), str)
+    ('staff open', '1.0')
     """
     return f"{', '.join(row.open)} open" if row.open else say(row.usd)

@@ -50,6 +50,8 @@ def test_a_zero_that_the_user_writes_is_a_value() -> None:
     month = owned_month(NODE, 1, 1.0, values_of(Finance(values=dict.fromkeys(GIVEN, 0.0))))
     assert month.open == () and verdict(1e6, month).startswith("owning wins:")
     assert verdict(0.0, month).startswith("owning does not win:")
+    assert verdict(month.known_usd, month).startswith("owning does not win:")
+    assert verdict(month.known_usd + 0.01, month).startswith("owning wins:")
 
 
 @given(st.floats(0.0, 1.0), st.integers(1, 40))

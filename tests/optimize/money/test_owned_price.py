@@ -42,6 +42,14 @@ def test_without_figures_of_the_user_the_price_of_the_catalogue_holds_and_follow
     assert again == pytest.approx(1.646, abs=0.001), "the planning figure itself, written out"
 
 
+def test_what_is_rented_keeps_its_price_whatever_own_hosts_would_cost(tmp_path: Path) -> None:
+    """Also where `finance` states what its GPU costs to buy."""
+    for name in ("aws.g6e.xlarge", "{name: mine, gpu: l40s, usd_per_hour: 0.9}", "{name: mine, gpu: l40s, usd_per_hour: 0.9, term: spot}"):
+        scenario = read(tmp_path, name, gpu_purchase_usd={"l40s": 1000}, electricity_usd_per_kwh=1.0)
+        assert owned_price(scenario.offers[0], scenario) is None
+        assert hour(scenario) == scenario.offers[0].usd_per_hour
+
+
 def test_electricity_and_purchase_move_the_price_by_what_they_are(tmp_path: Path) -> None:
     base = hour(read(tmp_path, electricity_usd_per_kwh=0.146))
     kw = 1.274 * 1.54

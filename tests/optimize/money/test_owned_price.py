@@ -42,6 +42,16 @@ def test_without_figures_of_the_user_the_price_of_the_catalogue_holds_and_follow
     assert again == pytest.approx(1.646, abs=0.001), "the planning figure itself, written out"
 
 
+def test_running_costs_are_the_month_without_its_capital(tmp_path: Path) -> None:
+    scenario = read(tmp_path, electricity_usd_per_kwh=0.146, maintenance_share=0.05)
+    found = owned_price(scenario.offers[0], scenario)
+    assert found is not None
+    parts = dict(found.parts)
+    assert {"capital", "electricity"} < set(parts) and min(parts.values()) >= 0
+    assert found.running_usd == pytest.approx(found.month_usd - parts["capital"]) and found.running_usd > 0
+    assert found.usd_per_hour == pytest.approx(found.month_usd / 730, abs=1e-6)
+
+
 def test_what_is_rented_keeps_its_price_whatever_own_hosts_would_cost(tmp_path: Path) -> None:
     """Also where `finance` states what its GPU costs to buy."""
     for name in ("aws.g6e.xlarge", "{name: mine, gpu: l40s, usd_per_hour: 0.9}", "{name: mine, gpu: l40s, usd_per_hour: 0.9, term: spot}"):

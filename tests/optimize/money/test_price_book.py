@@ -8,6 +8,7 @@ from datetime import date
 import pytest
 
 from optimize.money.price_book import PriceBook, first_day, lapsed_words, month_after, price_book
+from optimize.money.price_claims import span
 from optimize.money.price_evidence import Evidence
 from optimize.tables.price_table import price_lines, told
 from sim.catalog.contract import Contract
@@ -339,3 +340,38 @@ def test_relays_that_nothing_may_be_sent_to_are_not_warned_of() -> None:
     own = tuple(replace(each, self_hosted_only=True) for each in given.request_classes)
     assert not price_book(replace(given, request_classes=own), ()).warnings
     assert not price_book(replace(given, policy=replace(given.policy, max_relay_share=0.0)), ()).warnings
+
+
+def test_a_row_of_the_book_says_when_its_model_retires_and_what_follows_it() -> None:
+    row = replace(LISTED, retires_on="2027-01-14", successor="openai.gpt-5.5")
+    assert {(price.retires_on, price.successor) for price in book(row, listed=(row,)).prices} == {("2027-01-14", "openai.gpt-5.5")}
+    assert {(price.retires_on, price.successor) for price in book(LISTED).prices} == {("", "")}
+
+
+def test_only_a_list_price_of_the_catalogue_stands_beside_an_offer() -> None:
+    for grade, beside in (("list", 1.86), ("claimed", None), ("quote", None)):
+        catalog = replace(CATALOG, offers={HOST.id: replace(HOST, grade=grade)})
+        mine = replace(HOST, usd_per_hour=1.2, grade="quote")
+        (price,) = price_book(replace(SCENARIO, offers=(mine,), relays=(), catalog=catalog), ()).prices
+        assert (price.list_usd, price.quoted_usd) == (beside, 1.2)
+
+
+@pytest.mark.parametrize("kind", ["input", "cached", "output"])
+def test_a_contract_over_off_peak_hours_alone_makes_their_prices_its_own(kind: str) -> None:
+    agreed = part_signed("off_peak", off_peak=OffPeak(0.5, ("10:00-01:00",)), usd_per_mtok_input=TERMS.usd_per_mtok_input)
+    rows = {row.item: row.grade for row in paid(agreed, f"off-peak (0.5) {kind}", kind).prices}
+    item = "cached input" if kind == "cached" else kind
+    assert (rows[f"off-peak {item}"], rows[item]) == ("contract", "list")
+
+
+@pytest.mark.parametrize(
+    ("text", "days"),
+    [
+        ("2026-11-05", ("2026-11-05", "2026-11-05")),
+        ("2026-02", ("2026-02-01", "2026-02-28")),
+        ("2028-02", ("2028-02-01", "2028-02-29")),
+        ("2026", ("2026-01-01", "2026-12-31")),
+    ],
+)
+def test_a_date_spans_the_days_that_it_may_mean(text: str, days: tuple[str, str]) -> None:
+    assert span(text) == days

@@ -110,6 +110,19 @@ def test_a_fleet_that_may_not_grow_beyond_its_stock_ends_there() -> None:
     assert grown(fleet_of(100.0, stock=5), (1,)) == [2, 5] and grown(fleet_of(100.0, stock=4), (1,)) is None
 
 
+@pytest.mark.parametrize(("elastic", "missed"), [(False, (0,)), (True, ())])
+def test_where_hosts_do_not_follow_the_hour_or_none_missed_the_whole_fleet_has_one_host_more(
+    monkeypatch: pytest.MonkeyPatch, elastic: bool, missed: tuple[int, ...]
+) -> None:
+    asked: list[int] = []
+
+    def with_hosts(market: Market, restriction: object, state: object, hosts: int, *_: object) -> None:
+        asked.append(hosts)
+
+    monkeypatch.setattr(simple_fleets, "with_hosts", with_hosts)
+    assert grown(fleet_of(100.0, elastic=elastic), missed) is None and asked == [5]
+
+
 def test_a_larger_fleet_costs_what_its_hosts_cost() -> None:
     fleet = fleet_of(100.0)
     more = with_more(market_of(fleet), simple_fleets.Restriction(), Fleet(fleet, fleet.pools[0], 4), [evidence_of(fleet, 0, (0.9,))])

@@ -25,6 +25,7 @@ from optimize.search.routing import (
     served_models,
     settle_routed,
     strongest_only,
+    with_escalations,
     without_late,
 )
 from sim.engine.deployment import PS
@@ -107,6 +108,19 @@ def test_notes_name_the_classes_that_are_looked_at_with_price_and_delay(scenario
     assert routing_notes(replace(scenario, routing=None)) == []
     bare = tuple(replace(each, classifier=None) for each in scenario.request_classes)
     assert routing_notes(replace(scenario, request_classes=bare)) == []
+
+
+def test_a_class_without_anything_weaker_hides_no_class_after_it(scenario: Scenario) -> None:
+    """The first class looks at every request in vain: it has one tier. The second has two."""
+    looked = next(each for each in scenario.request_classes if each.classifier is not None)
+    alone = replace(scenario.request_classes[1], classifier=looked.classifier)
+    turned = replace(scenario, request_classes=(alone, looked))
+    market = market_of(turned)
+    _, relays = with_escalations(turned, market.demand, market.slos, (), {}, [replace(each, escalation=None) for each in market.relays])
+    found = {terms.relay.id: terms.escalation for terms in relays}
+    weak, strong = found["deepinfra.llama-3.1-8b"], found["openai.gpt-4.1"]
+    assert weak is not None and strong is not None
+    assert weak.share.tolist() == [0.0, 0.1] and strong.strongest.tolist() == [False, True]
 
 
 # --- whether a classifier pays

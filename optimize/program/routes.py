@@ -33,7 +33,7 @@ class PoolRoute:
     spare: int
     served: tuple[tuple[int, ...], ...]
     most: Ints
-    boot_usd: float = 0.0
+    boot_usd: float
 
     @property
     def elastic(self) -> bool:

@@ -43,7 +43,6 @@ class Hours:
     parts: Parts
     objective: tuple[float, ...]
     bound: tuple[float, ...]
-    proven: bool
 
 
 def solve_hours(
@@ -61,7 +60,7 @@ def solve_hours(
     """
     parts = month.parts(problem)
     known: dict[bytes, tuple[int, float, float]] = {}
-    objective, bound, proven = np.zeros(len(problem.demand.slices)), np.zeros(len(problem.demand.slices)), True
+    objective, bound = np.zeros(len(problem.demand.slices)), np.zeros(len(problem.demand.slices))
     weight_h = problem.demand.weight_h
     for t, previous in in_order(problem, routes):
         weight = float(weight_h[t])
@@ -69,14 +68,13 @@ def solve_hours(
         view = month.view(routes, prices, t, None if served_first else penalty, before)
         key = problem.demand.mean_rps[:, t].tobytes() + price_key(problem, t) + hour_key(view)
         if key not in known:
-            value, low, found = solve_hour(problem, routes, view, penalty, effort, parts)
-            proven &= found
+            value, low, _ = solve_hour(problem, routes, view, penalty, effort, parts)
             known[key] = (t, value / weight, low / weight)
         twin, value, low = known[key]
         for array in parts.hourly():
             array[..., t] = array[..., twin]
         objective[t], bound[t] = value * weight, low * weight
-    return Hours(parts, tuple(map(float, objective)), tuple(map(float, bound)), proven)
+    return Hours(parts, tuple(map(float, objective)), tuple(map(float, bound)))
 
 
 def in_order(problem: ProgramInput, routes: tuple[PoolRoute, ...]) -> list[tuple[int, int | None]]:

@@ -26,7 +26,7 @@ def most(budget: float) -> float:
     return budget / (PRICE * 3600 * HOUR)
 
 
-@pytest.mark.parametrize(("times", "kept"), [(999.0, 999.0), (1001.0, 2.0), (1e9, 2.0)])
+@pytest.mark.parametrize(("times", "kept"), [(999.5, 999.5), (1000.5, 2.0), (1e9, 2.0)])
 def test_demand_beyond_a_thousand_times_what_the_budget_buys_is_cut_to_twice_of_it(times: float, kept: float) -> None:
     near = within_reach(calls(times * most(100.0)))
     assert near.demand.mean_rps[0].tolist() == [pytest.approx(kept * most(100.0)), 1.0]

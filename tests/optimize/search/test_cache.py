@@ -221,3 +221,15 @@ def test_the_folder_is_the_one_that_the_environment_names(tmp_path: Path, monkey
 def test_only_rates_and_shares_are_plausible(value: object) -> None:
     assert not store_module.plausible(value)
     assert store_module.plausible({"rate_rps": 0, "miss": [0, 1.0]})
+
+
+def test_an_old_entry_that_another_process_removes_first_is_no_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = Entries(tmp_path)
+    for k in range(3):
+        store.put(str(k), k)
+    files = list(store._files())
+    files[0][2].unlink()
+    monkeypatch.setattr(store_module, "SIZE_LIMIT_BYTES", 0)
+    monkeypatch.setattr(store, "_files", lambda: files)
+    store.trim()
+    assert not any(path.exists() for _, _, path in files)

@@ -15,7 +15,7 @@ from optimize.plan import budget_usd, costs_of
 from optimize.search import verify as module
 from optimize.search.cache import CapacityStore
 from optimize.search.cache_key import content_hash
-from optimize.search.hour_cache import hour_key
+from optimize.search.hour_cache import hour_key, plausible_hour
 from optimize.search.hour_evidence import HourEvidence, half_width, worth_more
 from optimize.search.loop import Market, Restriction, Settled, settle
 from optimize.search.simulated_hour import HourSample, fleet_of
@@ -173,3 +173,22 @@ def test_an_hour_that_stays_open_is_asked_again_on_more_seeds(
 def made(seed: int, rows: int) -> HourSample:
     counts = np.full((2, rows), 100, np.int64)
     return HourSample(counts, counts, tuple(np.full(200, 0.1, np.float32) for _ in range(rows)), 200)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        None,
+        {},
+        {"attainment": [[0.9]], "met": [[1]]},
+        {"attainment": [[0.9], [1, 2]], "met": [[1]], "seen": [[1]]},
+        {"attainment": [["much"]], "met": [[1]], "seen": [[1]]},
+        {"attainment": [0.9], "met": [[1]], "seen": [[1]]},
+        {"attainment": [[1.1]], "met": [[1]], "seen": [[1]]},
+        {"attainment": [[-0.1]], "met": [[1]], "seen": [[1]]},
+        {"attainment": [[0.9]], "met": [[2]], "seen": [[1]]},
+    ],
+)
+def test_what_does_not_look_like_evidence_is_none(value: object) -> None:
+    assert not plausible_hour(value)
+    assert plausible_hour({"attainment": [[0.0], [1.0]], "met": [[1]], "seen": [[1]]})

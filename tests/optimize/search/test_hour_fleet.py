@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from optimize.records import SloRow
-from optimize.search import played_hours, simulated_hour
+from optimize.search import demand_rounds, played_hours, simulated_hour
 from optimize.search.loop import Settled
 from optimize.search.simulated_hour import IN_HOUR_PS, Hour, fleet_of, sample_of, warmup_keep, without_backlog
 from optimize.search.stretch import Stretch
@@ -19,7 +19,7 @@ from sim.fleet.fleet import Fleet
 from sim.requests import Requests
 from sim.scenario.scenario import Scenario
 from tests.optimize.program.problems import offer, pool, problem, relay
-from tests.optimize.search.by_hand import settled_of
+from tests.optimize.search.by_hand import market_of, settled_of
 from tests.samples import make_pool, random_requests
 
 PROMISE = SloRow(0, "ttft", 0.95, 1.0)
@@ -154,3 +154,22 @@ def test_a_day_plays_every_hour_and_changes_the_steepest(monkeypatch: pytest.Mon
 def test_a_stretch_begins_with_its_warm_up_and_lasts_as_long_as_its_parts() -> None:
     part = Stretch((3, 4), (1200.0, 3600.0), Fleet((), np.zeros((1, 0))), cast(Any, None), (), (), (), 1.0)
     assert [each / PS for each in part.begins_ps] == [600.0, 1800.0, 5400.0]
+
+
+@pytest.mark.parametrize(("settled_at", "used"), [(1, 1), (4, 4), (10, 10), (99, 12)])
+def test_a_stretch_is_played_on_as_many_seeds_as_settle_all_its_hours(monkeypatch: pytest.MonkeyPatch, settled_at: int, used: int) -> None:
+    """Looks after 1, 4 and 10 seeds, and after all of them."""
+    played: list[int] = []
+    part = cast(Any, SimpleNamespace(moves=("one", "two")))
+    monkeypatch.setattr(played_hours, "_samples", lambda scenario, problem, part, seed: played.append(seed) or [(seed, seed)] * 2)
+    monkeypatch.setattr(played_hours, "_settled", lambda problem, part, samples, k, alone: len(samples) >= settled_at - k)
+    monkeypatch.setattr(played_hours, "_judged", lambda problem, part, samples, alone: samples)
+    found = played_hours.play_stretch(cast(Any, None), plan_of().problem, part, tuple(range(12)), {})
+    assert played == list(range(used)) and len(found) == used
+
+
+def test_the_users_are_played_in_the_busiest_hour_of_all_classes_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    settled = settled_of(problem([[1.0, 5.0, 4.0], [1.0, 1.0, 4.0]], [pool(offer("o", 1.0), [0.1, 0.1], [0.0])], [], [PROMISE]))
+    monkeypatch.setattr(demand_rounds, "fleet_of", lambda scenario, problem, solution, costs, t: SimpleNamespace(fleet=t))
+    monkeypatch.setattr(demand_rounds, "played_rates", lambda scenario, fleets, seed: fleets)
+    assert demand_rounds._played(market_of(settled), settled) == [(2, 2)]

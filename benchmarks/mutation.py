@@ -47,6 +47,7 @@ SAME = (  # (pattern of file, of the lines before, of the lines after, reason): 
         r"(@(functools\.)?(cache|lru_cache)\b.*)?",
         "a cache gives the same values, only sooner",
     ),
+    (r".*", r"@overload", r"", "only type checkers read it"),
     (r".*/price_claims\.py", r"if len\(date\) == 7:", r"if len\(date\) >= 7:", "dates of ten characters were answered a line above"),
     (r".*", r".*\bstrict=True\b.*", r".*\bstrict=False\b.*", "the lengths are equal already: `strict` would name a mistake of ours"),
 )

@@ -41,6 +41,15 @@ def test_cached_tokens_are_those_that_the_price_of_a_request_holds(solved: tuple
     assert quantity["cached tokens"] / (quantity["cached tokens"] + quantity["input tokens"]) == pytest.approx(0.4)
 
 
+def test_a_request_at_the_full_price_holds_no_cached_tokens(solved: tuple[ProgramInput, ProgramSolution]) -> None:
+    given, answer = solved
+    sold = given.relays[0]
+    size = given.demand.input_tokens[1], given.demand.output_tokens[1]
+    full = replace(sold, usd_per_request=np.array([np.inf, relay_request_usd(sold.relay, size[0], 0.0, size[1])]))
+    priced = replace(given, relays=(full,))
+    assert {c.item for c in charges(priced, answer, cost_lines(priced, answer)) if c.kind == "relay"} == {"input tokens", "output tokens"}
+
+
 def test_a_line_that_quantity_times_price_does_not_explain_says_so(solved: tuple[ProgramInput, ProgramSolution]) -> None:
     lines = [replace(line, per_month_usd=line.per_month_usd + 5.0) for line in cost_lines(*solved)]
     odd = [*lines, CostLine("all GPUs", "gpu", 7.0)]

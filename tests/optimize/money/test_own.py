@@ -34,6 +34,11 @@ def test_parts_of_an_owned_month_by_hand() -> None:
     assert parts["capital"] == pytest.approx(capital.annuity_usd(price, 0.3 * price, 36, 0.1))
 
 
+def test_failures_are_told_of_all_gpus() -> None:
+    (line,) = [line for line in owned_month(NODE, 2, 0.5, values_of(Finance())).lines if line.name == "failures"]
+    assert line.how == "0.09 a year x 16 GPUs x $27,500"
+
+
 def test_what_has_no_source_is_named_and_never_zero() -> None:
     month = owned_month(NODE, 1, 1.0, values_of(Finance()))
     assert month.open == ("staff", "maintenance", "cost of capital")

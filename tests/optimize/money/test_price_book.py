@@ -127,6 +127,7 @@ def test_a_price_that_the_scenario_writes_rests_on_the_scenario_and_has_no_age()
     ("until", "start", "said"),
     [
         ("2026-11-29", "", "the contract quote.pdf ended on 2026-11-29, before the first day (2026-11-30)"),
+        ("2026-11-30", "", "ends on 2026-11-30, inside the horizon"),
         ("2027-06-30", "", "ends on 2027-06-30, inside the horizon (to 2027-10-31): the prices of the months after it are not agreed"),
         ("", "2026-12-15", "begins on 2026-12-15, after the first day (2026-11-30)"),
         ("", "2028-01-01", "begins on 2028-01-01, after the last day (2027-10-31)"),

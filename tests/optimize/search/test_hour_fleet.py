@@ -156,6 +156,15 @@ def test_a_stretch_begins_with_its_warm_up_and_lasts_as_long_as_its_parts() -> N
     assert [each / PS for each in part.begins_ps] == [600.0, 1800.0, 5400.0]
 
 
+def test_a_stretch_that_cannot_be_played_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A classifier stands before the fleet."""
+    monkeypatch.setattr(played_hours, "slice_length_s", lambda _: 3600.0)
+    monkeypatch.setattr(played_hours, "change_stretches", lambda *_: [((0, 1), (1200.0, 3600.0))])
+    monkeypatch.setattr(played_hours, "stretch_of", lambda *_: None)
+    settled = plan_of()
+    assert played_hours.play(cast(Any, None), settled.problem, settled.solution, [None] * 3, (1,), 1, "changes") == []
+
+
 @pytest.mark.parametrize(("settled_at", "used"), [(1, 1), (4, 4), (10, 10), (99, 12)])
 def test_a_stretch_is_played_on_as_many_seeds_as_settle_all_its_hours(monkeypatch: pytest.MonkeyPatch, settled_at: int, used: int) -> None:
     """Looks after 1, 4 and 10 seeds, and after all of them."""

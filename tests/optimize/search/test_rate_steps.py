@@ -87,6 +87,17 @@ def test_no_rate_is_tried_twice_with_the_same_seeds(monkeypatch: pytest.MonkeyPa
     assert {seeds for _, seeds, hours in engine.tried if hours == 2.0} == {len(MARGIN_SEEDS)}
 
 
+def test_strides_downwards_double_until_a_rate_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+    Engine(monkeypatch, limit=10.0 * math.exp(-0.005 * 700))
+    search = RateSearch(SCENARIO, PROBE)
+    steps: list[int] = []
+    real = search.sustains
+    monkeypatch.setattr(search, "sustains", lambda step, seeds: (steps.append(step), real(step, seeds))[1])
+    assert search.bracket(-72, 96, (1,)) == (-744, -360) and steps == [-72, -168, -360, -744]
+    steps.clear()
+    assert search.bracket(-744, 96, (1,)) == (-744, -648) and steps == [-744, -648]
+
+
 def test_an_engine_that_never_keeps_the_promise_has_no_capacity(monkeypatch: pytest.MonkeyPatch) -> None:
     engine = Engine(monkeypatch, limit=0.0)
     point = measure(SCENARIO, PROBE)

@@ -79,11 +79,12 @@ def _cycle(shape: physics.Shape, c: dict[str, float], budget: int, load: Load, b
     mixed = np.minimum(batch * chunks / steps, 1.0)  # share of steps that carry prefill
     starts = batch / steps / mixed  # requests prefilled per such step
     reading = decodes * physics.context_seconds(shape, c, np.maximum(decodes, 1.0)) * (prompt + answer / 2)
-    plain = physics.base_seconds(shape, c, np.maximum(decodes, 1.0)) + reading + physics.sequence_seconds(shape, c) * decodes
+    bases = physics.base_seconds(shape, c, np.concatenate([np.maximum(decodes, 1.0), decodes + prompt * starts]))
+    plain = bases[: len(batch)] + reading + physics.sequence_seconds(shape, c) * decodes
     pairs = prompt * (prompt + 1) / 2 * starts
     reads = prompt * (chunks + 1) / 2 * starts
     filling = (
-        physics.base_seconds(shape, c, decodes + prompt * starts)
+        bases[len(batch) :]
         + reading
         + physics.sequence_seconds(shape, c) * (decodes + np.maximum(starts, 1.0))
         + physics.pair_seconds(shape, c) * pairs

@@ -91,7 +91,7 @@ def test_the_answer_comes_offline_in_about_a_second_of_a_fresh_interpreter() -> 
         spent.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
         if spent[-1] < 1:
             break
-    assert min(spent) < 2.5, spent  # 1 s was the promise; every card and format made it 1.5
+    assert min(spent) < 2.0, spent  # 1 s was the promise; every card and format made it 1.3 on a quiet machine
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -88,7 +88,7 @@ def why_hour(plan: Json, name: str) -> str:
     told += [f"Narrowest: {_sentence(row, plan)}" for row in why.get("bottlenecks", ()) if row["hour"] == hour]
     for found in plan["classes"]:
         told += [f"{found['name']}: {_promise(row)}" for row in found["slo"] if row["hour"] == hour]
-    told += [f"{line[0].upper()}{line[1:]}." for line in plan["binding"] if hour in line]
+    told += [f"{line}." for line in plan["binding"] if hour in line]
     return " ".join(told)
 
 

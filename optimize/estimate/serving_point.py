@@ -79,7 +79,7 @@ def _cycle(shape: physics.Shape, c: dict[str, float], budget: int, load: Load, b
     mixed = np.minimum(batch * chunks / steps, 1.0)  # share of steps that carry prefill
     starts = batch / steps / mixed  # requests prefilled per such step
     reading = decodes * physics.context_seconds(shape, c, np.maximum(decodes, 1.0)) * (prompt + answer / 2)
-    bases = physics.base_seconds(shape, c, np.concatenate([np.maximum(decodes, 1.0), decodes + prompt * starts]))
+    bases = np.asarray(physics.base_seconds(shape, c, np.concatenate([np.maximum(decodes, 1.0), decodes + prompt * starts])))
     plain = bases[: len(batch)] + reading + physics.sequence_seconds(shape, c) * decodes
     pairs = prompt * (prompt + 1) / 2 * starts
     reads = prompt * (chunks + 1) / 2 * starts

@@ -20,7 +20,7 @@ def offer_all_limited(
         full[k] = limit == 0 or offer(front, replicas, work, table, rows, links, arrival_ps[i], i, limit) == FULL
 
 
-def overflow_all(arrays: tuple[Any, ...], arrival_ps: Any, chosen: Any, limit: int) -> Any:
+def overflow_all(arrays: tuple[Any, Any, Any, Any, Any, Any], arrival_ps: Any, chosen: Any, limit: int) -> Any:
     """The rows of `chosen` that the pool with these arrays leaves to where it overflows, all others taken."""
     full = np.zeros(len(chosen), np.bool_)
     offer_all_limited(*arrays, arrival_ps, chosen, limit, full)

@@ -97,7 +97,8 @@ def test_a_slimmer_plan_that_holds_on_both_kinds_of_seeds_is_taken_with_its_own_
     trial = Trial(monkeypatch)
     found, attained = trial(plan_of([2, 4]))
     assert found.solution.hosts[0].tolist() == [1, 3] and attained == pytest.approx(0.97)
-    assert trial.asked == [("search", (REMOVAL_SEEDS, 2, 1, [1])), ("hold-out", 1)] and len(trial.told) == 1
+    assert trial.asked == [("search", (REMOVAL_SEEDS, 2, 1, [1])), ("hold-out", 1)]
+    assert "hold-out seeds" in trial.told[-1]
 
 
 @pytest.mark.parametrize("fails", [{"search": False}, {"hold_out": False}, {"grows": True}])

@@ -47,11 +47,7 @@ def settle(market: Market, restriction: Restriction, rounds: int = MEASURE_ROUND
     """
     settled = settle_at(market, restriction, rounds, rough=True)
     for _ in range(CHOICE_ROUNDS):
-        more = not restriction.rough and add_groups(market, restriction, settled)
-        more = more or (not restriction.rough and add_relay_room(market, settled))
-        more = more or ((not restriction.rough or restriction.choose_limits) and add_better_limits(market, restriction))
-        more = more or (not restriction.rough and add_overflow(market, restriction, settled))
-        if not more:
+        if not add_choices(market, restriction, settled):
             break
         settled = settle_at(market, restriction, rounds, rough=True)
     if not restriction.rough:
@@ -59,6 +55,21 @@ def settle(market: Market, restriction: Restriction, rounds: int = MEASURE_ROUND
     if not known_all(settled.problem, settled.solution):
         market.tell(f"{restriction.name}: some pools of the answer are still estimates")
     return settled
+
+
+def add_choices(market: Market, restriction: Restriction, settled: Settled) -> bool:
+    """Adds to the market what the next program may choose next to the pools of the last: groups of classes, room at relays' limits, engine
+    limits, overflow; whether anything was added. All of them at once: a program with more to choose from is solved anew each time.
+    """
+    more = False
+    if not restriction.rough:
+        more |= add_groups(market, restriction, settled)
+        more |= add_relay_room(market, settled)
+    if not restriction.rough or restriction.choose_limits:
+        more |= add_better_limits(market, restriction)
+    if not restriction.rough:
+        more |= add_overflow(market, restriction, settled)
+    return more
 
 
 def settle_at(market: Market, restriction: Restriction, rounds: int, rough: bool) -> Settled:

@@ -31,6 +31,7 @@ from sim.exact import dot
 from sim.fleet.fleet import Fleet, Overflow
 from sim.fleet.simulate import simulate
 from sim.latency import attainment, class_metrics
+from sim.plural import counted
 from sim.relay.endpoint import RelayEndpoint
 from sim.scenario.scenario import LogTraffic, Scenario
 from sim.traffic import at_rates
@@ -71,7 +72,9 @@ def add_overflow(market: Market, restriction: Restriction, settled: Settled) -> 
     if solution.cost_usd > scaled_usd(settled.solution.cost_usd, 1 - WORTH) and not settled.unserved:
         return False
     used = [pair for k, pair in enumerate(pairs) if solution.hosts[len(pools) + k].any()]
-    market.tell(f"{restriction.name}: measuring what overflows from {len(used)} of the pools")
+    if not used:
+        return False
+    market.tell(f"{restriction.name}: measuring what overflows from {counted(len(used), 'pool')}")
     found = [state for state in (measured_pool(market, settled, *pair) for pair in used) if state is not None]
     market.states += found
     return bool(found)

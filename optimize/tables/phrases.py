@@ -96,7 +96,7 @@ def together_words(plan: Plan, proof: Verification) -> str:
     """Which classes have so few requests that their promises are judged over several hours together; empty where none has."""
     seeds, hours = dict(zip(proof.hours, proof.seeds_by_hour, strict=False)), dict[str, float]()
     for each in proof.verdicts:
-        name = plan.program.class_names[each.row.class_index]
+        name = plan.scenario.request_classes[each.row.class_index].name
         an_hour = each.requests / max(seeds.get(each.hour, len(proof.seeds)), 1)
         hours[name] = max(hours.get(name, 1.0), float(windows_of(an_hour, each.row.quantile)))
     few = [f"{name} over {math.ceil(count)} hours" for name, count in hours.items() if count > 1]

@@ -94,6 +94,7 @@ def test_trial_without_a_request_is_unknown_and_not_a_pass() -> None:
 
 def test_window_grows_until_a_promise_can_be_known() -> None:
     _, probe = small_engine()
-    rare = replace(probe, slos=(SloRow(0, "ttft", 0.99, 1.0),))
+    rare = replace(probe, slos=(SloRow(0, "ttft", 0.99, 1.0),), rough=False)
     assert window_s(rare, 0.05) * 0.05 * 0.01 == pytest.approx(5)  # misses that the promise allows in it
+    assert window_s(replace(rare, rough=True), 0.05) * 0.05 * 0.01 == pytest.approx(1)
     assert window_s(rare, 100.0) == window_s(rare, 1000.0)

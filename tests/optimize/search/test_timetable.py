@@ -48,6 +48,7 @@ LONG_CHATS: dict[str, Any] = {
         }
     ],
     "candidates": {"offers": ["aws.g6e.xlarge"], "weights": ["fp8"], "relays": []},
+    "engine": {"max_num_seqs": 256, "max_num_batched_tokens": 2048},  # else the plan would try others
     "budget": {"per_month": 100000, "currency": "USD"},
 }
 RATE = 0.43  # requests/s that one replica carries, about what the simulator measures

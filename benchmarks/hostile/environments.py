@@ -34,7 +34,7 @@ VERBS = {  # words of each verb; A is a results folder, OUT what the verb writes
     "compare": "A A",
     "rerun": "A --jobs 1",
     "deploy": "A/plan.json --out OUT",
-    "explain": "A",
+    "explain": "A/plan.json --why-not A10G",
     "validate": POINTS,
     "calibrate": f"{POINTS} --gpu l4 --model qwen2.5-7b",
     "probe": "--from-log scenarios/gateway_calls.csv",

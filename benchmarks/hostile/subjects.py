@@ -103,7 +103,8 @@ def plans(rng: random.Random, folder: Path) -> Commands:
     plan = a_plan()[0]
     (folder / "good.json").write_text(json.dumps(plan))
     (folder / "p.json").write_bytes(either(json.dumps(plan), plan, rng))
-    return [["compare", "good.json", "p.json"], ["deploy", "p.json", "--out", "d"], ["simulate", "melange.yaml", "--plan", "p.json"]]
+    asked = ["explain", "p.json", "--why-not", "A10G", "--why-class", "small-short", "--why-hour", "weekday 11"]
+    return [["compare", "good.json", "p.json"], asked, ["deploy", "p.json", "--out", "d"], ["simulate", "melange.yaml", "--plan", "p.json"]]
 
 
 def invoices(rng: random.Random, folder: Path) -> Commands:

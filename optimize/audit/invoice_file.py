@@ -6,7 +6,7 @@ import csv
 import io
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -96,16 +96,25 @@ class Invoice:
         return math.fsum(row.cost for row in self.rows)
 
 
+def _table(path: Path) -> tuple[Sequence[str], list[dict[str, str]]]:
+    """Names of the columns and all rows. Raises InputError where the file is no table."""
+    reader = csv.DictReader(io.StringIO(read_text(path, "a FOCUS CSV or a provider's usage export"), newline=""))
+    try:
+        return reader.fieldnames or (), list(reader)
+    except csv.Error as error:
+        raise InputError(f"{path}:{reader.line_num}: is not a table of comma-separated values ({error}); export it as CSV again") from None
+
+
 def read_invoice(path: Path, currency: str, usd_per_unit: Mapping[str, float] | None = None) -> Invoice:
     """The invoice in `path`, in `currency`; rows of another are converted where both rates are known. InputError with every bad row.
 
     Rows without a currency are taken to be in `currency`.
     """
-    reader = csv.DictReader(io.StringIO(read_text(path, "a FOCUS CSV or a provider's usage export")))
-    heads = {plain(str(head)): str(head) for head in reader.fieldnames or () if head}
+    names, table = _table(path)
+    heads = {plain(str(head)): str(head) for head in names if head}
     form = _form(path, heads)
     rates, rows, problems, spans = usd_per_unit or {}, [], [], []
-    for number, raw in enumerate(reader, start=2):
+    for number, raw in enumerate(table, start=2):
         given = {key: told((raw.get(head) or "").strip()) for key, head in heads.items()}
         try:
             read = {"focus": _focus_row, "cur": _cur_row}.get(form, _usage_row)(number, given)

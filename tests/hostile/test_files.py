@@ -109,6 +109,14 @@ def test_times_between_tokens_that_are_no_numbers_are_one_message(tmp_path: Path
             read_benchmark(path)
 
 
+@pytest.mark.parametrize("text", ["a,b\nx\ry,1\n", 'ServiceName,Cost\n"' + "x" * 200_000 + '",1\n'])
+def test_an_invoice_that_is_no_table_is_one_message(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "invoice.csv"
+    path.write_bytes(text.encode())
+    with pytest.raises(InputError):
+        read_invoice(path, "USD")
+
+
 MANIFEST = {
     "schema": "servemix.manifest/1",
     "scenario": {"path": "a.yaml", "name": "a", "digest": "0", "seed": 1, "overrides": []},

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from benchmarks.hostile.play import play
 from benchmarks.hostile.subjects import KINDS, a_plan, small_scenarios
+from sim.engine.warm import warm_up
 
 
 def main() -> None:
@@ -29,6 +30,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as place:
         os.environ["SERVEMIX_CACHE_DIR"] = str(Path(place) / "cache")
         os.chdir(place)
+        warm_up(print)  # else the first case that simulates compiles the kernel, which takes as long as a case may
         small_scenarios()
         a_plan()
         for kind in given.only.split(","):

@@ -53,11 +53,16 @@ def small_scenarios() -> tuple[tuple[str, Any], ...]:
 def a_plan() -> tuple[Any, Any]:
     """(plan.json, manifest.json) of a scenario that needs no simulation."""
     place = Path("a_plan")
-    for name in ("melange.yaml", "melange_capacity.csv"):
-        shutil.copy(SAMPLES / name, name)
+    _with_melange(Path())
     code, said = called(["optimize", "melange.yaml", "--jobs", "1", "--out", str(place)])
     assert code == 0, said
     return json.loads((place / "plan.json").read_text()), json.loads((place / "manifest.json").read_text())
+
+
+def _with_melange(folder: Path) -> None:
+    for name in ("melange.yaml", "melange_capacity.csv"):
+        if not (folder / name).exists():
+            shutil.copy(SAMPLES / name, folder / name)
 
 
 def either(text: str, tree: Any, rng: random.Random) -> bytes:
@@ -101,6 +106,7 @@ def benchmarks(rng: random.Random, folder: Path) -> Commands:
 def plans(rng: random.Random, folder: Path) -> Commands:
     """A saved plan: compared, deployed, simulated."""
     plan = a_plan()[0]
+    _with_melange(folder)
     (folder / "good.json").write_text(json.dumps(plan))
     (folder / "p.json").write_bytes(either(json.dumps(plan), plan, rng))
     asked = ["explain", "p.json", "--why-not", "A10G", "--why-class", "small-short", "--why-hour", "weekday 11"]
@@ -116,6 +122,7 @@ def invoices(rng: random.Random, folder: Path) -> Commands:
 
 def manifests(rng: random.Random, folder: Path) -> Commands:
     """A results folder whose manifest or plan was changed, made again."""
+    _with_melange(folder)
     plan, manifest = a_plan()
     (folder / "r").mkdir(exist_ok=True)
     (folder / "r" / "plan.json").write_text(json.dumps(plan))

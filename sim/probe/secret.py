@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import os
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
 
@@ -15,6 +16,12 @@ MOST_BYTES = 10_000
 WINDOW = 8  # a piece of the key of this length or more is masked: endpoints echo shortened keys
 MASK = "[key]"
 LIKE_A_KEY = re.compile(r"(?=[^/]*[0-9])(?=[^/]*[A-Za-z])[A-Za-z0-9_\-]{20,}")
+FULL_WIDTH = 0xFEE0  # what lies between a sign and its full-width form
+NO_WIDTH = "\u200b\u200c\u200d\u2060\ufeff"
+SIGN = re.compile(  # as it is, or escaped: decimal, then hexadecimal in the forms of addresses, pages, JSON and programs
+    r"&#0{0,9}([0-9]{1,6});?|%([0-9a-f]{2})|&#x0{0,9}([0-9a-f]{1,5});?|\\u([0-9a-f]{4})|\\u\{0{0,9}([0-9a-f]{1,5})\}|\\x([0-9a-f]{2})|.",
+    re.IGNORECASE | re.DOTALL,
+)
 NO_KEY = "none"  # the official client insists on a key; servers without one ignore it
 
 
@@ -52,6 +59,7 @@ def redact(text: str, key: str) -> str:
         return text
     if len(key) <= WINDOW:
         return text.replace(key, MASK)
+    text = without_escaped(text, key)
     windows = {each[at : at + WINDOW] for each in writings(key) for at in range(len(each) - WINDOW + 1)}
     out, at = [], 0
     while at < len(text):
@@ -65,6 +73,38 @@ def redact(text: str, key: str) -> str:
             out.append(text[at])
             at += 1
     return "".join(out)
+
+
+def without_escaped(text: str, key: str) -> str:
+    """`text` in which eight or more signs of the key in a row are masked, each as it is, or as addresses, pages, JSON or
+    programs escape it, or of full width; with blanks or signs of no width between them.
+
+    >>> without_escaped("bad %73%6B&#45;\\u0061b c\u200bd\\x65f.", "sk-abcdefgh")
+    'bad [key].'
+    """
+    signs = list(_signs(text))
+    plain, folded = "".join(sign for sign, _, _ in signs), key.lower()
+    windows = {folded[at : at + WINDOW] for at in range(len(folded) - WINDOW + 1)}
+    out, done = [], 0
+    for at in range(len(plain) - WINDOW + 1):
+        if plain[at : at + WINDOW] in windows:
+            begin, end = signs[at][1], signs[at + WINDOW - 1][2]
+            if begin >= done:
+                out += [text[done:begin], MASK]
+            done = max(done, end)
+    return "".join([*out, text[done:]])
+
+
+def _signs(text: str) -> Iterator[tuple[str, int, int]]:
+    """(sign in lower case, where it begins, where it ends) of every sign that shows, escapes read."""
+    for found in SIGN.finditer(text):
+        digits = next((each for each in found.groups()[1:] if each), "")
+        number = int(found[1]) if found[1] else int(digits, 16) if digits else ord(found[0])
+        number -= FULL_WIDTH if FULL_WIDTH < number < FULL_WIDTH + 127 else 0
+        if number < 0x110000:
+            sign = chr(number).lower()[:1]
+            if not sign.isspace() and sign not in NO_WIDTH:
+                yield sign, found.start(), found.end()
 
 
 def writings(key: str) -> set[str]:

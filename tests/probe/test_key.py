@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -82,3 +84,27 @@ def test_a_key_that_is_none_is_refused_without_its_text(tmp_path: Path, monkeypa
 def test_pieces_of_a_key_are_masked_and_other_text_stays() -> None:
     assert redact(f"a {KEY} b {KEY[:10]}... c {KEY[4:15]}", KEY) == "a [key] b [key]... c [key]"
     assert redact("nothing here", KEY) == "nothing here"
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda sign: f"%{ord(sign):02X}",
+        lambda sign: f"&#{ord(sign)};",
+        lambda sign: f"&#x{ord(sign):x};",
+        lambda sign: f"\\u{ord(sign):04x}",
+        lambda sign: f"\\x{ord(sign):02x}",
+        lambda sign: sign + " ",
+        lambda sign: sign + "\u200b",
+        lambda sign: chr(0xFEE0 + ord(sign)),
+    ],
+)
+def test_a_key_whose_signs_are_escaped_one_by_one_is_masked(write: Callable[[str], str]) -> None:
+    said = redact(f"bad {''.join(map(write, KEY))}; ask for another", KEY)
+    assert said.startswith("bad [key]") and said.endswith("; ask for another") and len(said) < 30
+
+
+def test_masking_takes_no_longer_for_a_long_key_and_a_long_text() -> None:
+    began_s = time.process_time()
+    assert redact("&#x73;" * 20_000, "sk-" + "aB3" * 300).startswith("&#x73;")
+    assert time.process_time() - began_s < 2

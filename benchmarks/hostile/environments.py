@@ -34,7 +34,7 @@ VERBS = {  # words of each verb; A is a results folder, OUT what the verb writes
     "compare": "A A",
     "rerun": "A --jobs 1",
     "deploy": "A/plan.json --out OUT",
-    "explain": "A/plan.json --why-not A10G",
+    "explain": "A/plan.json --why-not h100",
     "validate": POINTS,
     "calibrate": f"{POINTS} --gpu l4 --model qwen2.5-7b",
     "probe": "--from-log scenarios/gateway_calls.csv",
@@ -90,8 +90,10 @@ def ran(verb: str, world: World, place: Path) -> subprocess.CompletedProcess[byt
         if world.file_bytes is not None:
             resource.setrlimit(resource.RLIMIT_FSIZE, (world.file_bytes, world.file_bytes))
 
-    said: dict[str, Any] = {"cwd": ROOT, "env": there, "capture_output": True, "timeout": 900, "preexec_fn": limit}
-    return subprocess.run(["sh", "-c", f'exec "{sys.executable}" cli.py {words} {world.redirected}'], check=False, **said)
+    how: dict[str, Any] = {"cwd": ROOT, "env": there, "capture_output": True, "timeout": 900, "preexec_fn": limit}
+    found = subprocess.run(["sh", "-c", f'exec "{sys.executable}" cli.py {words} {world.redirected}'], check=False, **how)
+    found.stdout = found.stdout.replace(out.encode(), b"OUT")
+    return found
 
 
 def faults_of(verb: str, name: str, place: Path, plain: subprocess.CompletedProcess[bytes]) -> list[str]:
@@ -130,7 +132,7 @@ def main() -> None:
     runs = wrong = 0
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
-        made = [sys.executable, "cli.py", "optimize", "scenarios/melange.yaml", "--quiet", "--out", str(place / "A")]
+        made = [sys.executable, "cli.py", "optimize", "scenarios/two_offers.yaml", "--quiet", "--out", str(place / "A")]
         subprocess.run(made, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
         for verb in given.verbs.split(","):
             plain = ran(verb, World(), place)

@@ -16,6 +16,7 @@ from sim.traffic.readers.table import NUMBER, TEXT, TIME, Layout, Table, read_he
 
 Floats = npt.NDArray[np.float64]
 FEWEST = 5
+MOST = 1e15  # of any number of a call: seconds since 1970, tokens, dollars
 LITELLM = Layout(
     name="LiteLLM spend log",
     required={"starttime": TIME, "endtime": TIME, "prompt_tokens": NUMBER, "completion_tokens": NUMBER},
@@ -88,7 +89,11 @@ def _table(path: Path) -> tuple[Layout, Table]:
 
 
 def _column(table: Table, name: str) -> Floats:
-    return table.columns[name] if name in table.columns else np.full(len(table), np.nan)
+    """The column; NaN where the log has none, and for numbers that no call can have, infinite ones too."""
+    if name not in table.columns:
+        return np.full(len(table), np.nan)
+    values = table.columns[name]
+    return np.where(np.abs(values) <= MOST, values, np.nan)
 
 
 def _is(table: Table, column: str, word: str) -> npt.NDArray[np.bool_]:

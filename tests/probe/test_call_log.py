@@ -88,3 +88,19 @@ def test_a_file_that_is_no_log_of_calls_is_told(tmp_path: Path) -> None:
     path.write_text("a,b\n1,2\n")
     with pytest.raises(InputError, match=r"x.csv:1: holds no log of calls"):
         read_calls(path, None)
+
+
+@pytest.mark.parametrize(
+    "column", ["cost_total", "tokens_cached", "time_to_first_token_ms", "generation_time_ms", "tokens_prompt", "created_at"]
+)
+@pytest.mark.parametrize("value", ["1e999", "9" * 400, "1e308"])
+def test_a_number_that_no_call_can_have_is_none(column: str, value: str, tmp_path: Path) -> None:
+    rows = list(csv.DictReader((ROOT / "scenarios" / "gateway_calls.csv").read_text("utf-8").splitlines()))[:30]
+    rows[3][column] = value
+    path = tmp_path / "calls.csv"
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+    said = log_and_write(path, None, Asked(None, None, None, None), lambda _: None)
+    assert json.dumps(said, allow_nan=False)

@@ -36,6 +36,19 @@ def repeated() -> Iterator[None]:
             signal.signal(number, handler)
 
 
+@contextmanager
+def left_to_asyncio() -> Iterator[None]:
+    """Within, Ctrl-C is Python's own, which an event loop turns into the cancellation of its main task."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def heard() -> None:
     """The interruption was handled: it does not come again."""
     if hasattr(signal, "setitimer"):

@@ -23,6 +23,7 @@ from optimize.search.cache_lock import once
 from optimize.search.capacity import probe_key
 from optimize.search.hour_evidence import HourEvidence
 from optimize.search.known_market import Market, Restriction, Settled
+from optimize.search.processes import processes
 from optimize.search.rate_search import SEARCH_SEEDS, warmup_s, window_s
 from optimize.search.users import loop_of
 from sim.catalog.facts import Relay
@@ -118,10 +119,10 @@ def measured_pool(market: Market, settled: Settled, state: PoolState, relay: Rel
     keys = [key_of(market.scenario, each) for each in asked]
 
     def answers(some: list[str]) -> list[Served]:
-        from joblib import Parallel, delayed
+        from joblib import delayed
 
         lean, named = replace(market.scenario, warnings=()), dict(zip(keys, asked, strict=True))
-        return list(Parallel(n_jobs=min(market.jobs, len(some)))(delayed(levels_of)(lean, named[key]) for key in some))
+        return list(processes(min(market.jobs, len(some)))(delayed(levels_of)(lean, named[key]) for key in some))
 
     known = once(market.store, keys, answers, at_once=1 if market.jobs == 1 else len(keys))
     seen = {size: known[key] for size, key in zip(sizes, keys, strict=True)}

@@ -11,6 +11,7 @@ from urllib.parse import SplitResult, urlsplit
 import numpy as np
 
 from sim.errors import InputError
+from sim.interrupts import left_to_asyncio
 from sim.plural import counted
 from sim.probe import load
 from sim.probe.attempts import OK, Measured, Setup
@@ -33,7 +34,8 @@ def probe(setup: Setup, key: str, tell: Tell) -> Measured:
     check(setup)
     shown = replace(setup, url=shown_url(setup.url, key))
     _agree(shown, tell)
-    return replace(asyncio.run(_probe(setup, key, tell)), setup=shown)
+    with left_to_asyncio():
+        return replace(asyncio.run(_probe(setup, key, tell)), setup=shown)
 
 
 def address(url: str) -> SplitResult | None:

@@ -156,6 +156,7 @@ ALLOWED = {  # files of the package or of a results folder that this program wro
     "sim/start/write_scenario.py": "a file that was just made",
     "optimize/program/lp_file.py": "a file that was just written",
     "optimize/report/write.py": "own results",
+    "optimize/report/page/scripts.py": "files of the package",
     "optimize/report/page/stress_section.py": "own results",
     "optimize/whatif/run_jobs.py": "own results, checked entry by entry",
 }

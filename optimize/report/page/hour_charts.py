@@ -16,6 +16,7 @@ from optimize.tables.bill_lines import Bill
 from optimize.tables.plain_numbers import count
 from optimize.tables.short_names import supplier
 from optimize.tables.tables import used_pools
+from sim.exact import dot
 
 MOST = 6  # suppliers with a colour of their own
 TICKS = 8  # labels below hours that are no day
@@ -27,7 +28,7 @@ def suppliers(plan: Plan) -> list[tuple[str, Floats]]:
     for line, usd in hourly_usd(plan):
         name = supplier(plan, line)
         found[name] = found.get(name, np.zeros(len(usd))) + np.asarray(per_unit_usd(usd, plan.usd_per_unit))
-    ranked = sorted(found.items(), key=lambda each: (-float(each[1] @ plan.demand.weight_h), each[0]))
+    ranked = sorted(found.items(), key=lambda each: (-float(dot(each[1], plan.demand.weight_h)), each[0]))
     rest = ranked[MOST:]
     return [*ranked[:MOST], *([("others", np.sum([usd for _, usd in rest], axis=0))] if rest else [])]
 
@@ -39,7 +40,7 @@ def hours_html(plan: Plan, bill: Bill) -> str:
     room = capacity_rps(plan) if used_pools(plan) else None
     roomy = room is not None and room.max() > ROOMY * demand.max()
     shown = None if roomy else room
-    total = np.sum([usd for _, usd in paid], axis=0)
+    total = np.sum([usd for _, usd in paid] or [np.zeros(len(demand))], axis=0)
     money_up = from_zero(list(total))
     rate_up = from_zero([*demand, *(shown if shown is not None else ())])
     money, rates = [], []

@@ -22,7 +22,7 @@ class Scale:
     def at(self, value: float) -> float:
         """The place of a value, 0 at the low end and 1 at the high one; values beyond stand at the ends.
 
-        >>> Scale(0.0, 4.0).at(1.0), Scale(1.0, 100.0, "log").at(10.0), Scale(0.01, 0.99, "logit").at(0.5)
+        >>> Scale(0.0, 4.0).at(1.0), Scale(1.0, 100.0, "log").at(10.0), round(Scale(0.01, 0.99, "logit").at(0.5), 12)
         (0.25, 0.5, 0.5)
         """
         low, high, here = (self._moved(x) for x in (self.low, self.high, value))

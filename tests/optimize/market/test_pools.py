@@ -146,10 +146,11 @@ def test_given_terms_are_taken_as_they_are() -> None:
     pool = state()
     pool.given = replace(pool.terms(), slope=0.5)
     pool.points[(8, HALF)] = point(1.0)
-    pool.correction = 1.25
     assert pool.terms() == pool.given
     pool.lead_s, pool.linger_s = 300.0, 900.0  # how long hosts are held is learnt of given capacity too
     assert pool.terms() == replace(pool.given, lead_s=300.0, linger_s=900.0)
+    pool.correction = 1.25  # and so is what its proof contradicts
+    assert pool.terms().levels[0].load.tolist() == (1.25 * pool.given.levels[0].load).tolist()
     assert pool.wanted(solution([3], [[1.0], [1.0]]), 0, 0.03) == []
 
 

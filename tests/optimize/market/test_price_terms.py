@@ -34,7 +34,8 @@ from tests.traffic.scenarios import request_class, scenario
 
 CATALOG = load_catalog()
 DAY = 86_400.0
-LUNA, NIGHTLY = CATALOG.relays["openai.gpt-6-luna"], CATALOG.relays["deepseek.deepseek-v4-flash"]
+LUNA, CHEAP_AT_NIGHT = CATALOG.relays["openai.gpt-6-luna"], CATALOG.relays["deepseek.deepseek-v4-flash"]
+NIGHTLY = replace(CHEAP_AT_NIGHT, off_peak=OffPeak(0.5, ("10:00-01:00", "04:00-06:00")))  # on every day of the week
 LONG = LongPrompt(1000, 6.0, 22.5, 0.6, 7.5)
 
 
@@ -181,7 +182,7 @@ def test_off_peak_hours_are_told_of_when_and_only_when_the_plan_buys_in_them() -
     assert line.detail.endswith(" requests, 71% of them off peak")  # 17 of 24 hours
     (said,) = price_notes(given, program.relays, answer.relay_flow, weight)
     assert "71% of its requests pay the off-peak price, 0.5 of the list price in 10:00-01:00, 04:00-06:00 UTC" in said
-    assert "one rate counts as spread evenly over the day" in said
+    assert "one rate counts as spread evenly over the week" in said
     assert price_notes(given, program.relays, 0 * answer.relay_flow, weight) == []
     given, program, answer = bought(week(8.0), NIGHTLY)
     assert "UTC+8 h (traffic.utc_offset_h)" in price_notes(given, program.relays, answer.relay_flow, program.demand.weight_h)[0]
@@ -301,7 +302,7 @@ def test_a_relay_without_a_cache_bills_every_prompt_as_input_of_its_tier() -> No
 
 def test_the_rows_of_the_catalogue_state_these_terms() -> None:
     assert LUNA.long_prompts == (LongPrompt(272_000, 0.2, 0.75, 0.02, 0.25),) and LUNA.max_context == 1_050_000
-    assert NIGHTLY.off_peak == OffPeak(0.5, ("10:00-01:00", "04:00-06:00"))
+    assert CHEAP_AT_NIGHT.off_peak == OffPeak(0.5, ("10:00-01:00", "04:00-06:00"), weekends=True)
     for each in CATALOG.relays.values():
         for tier in each.long_prompts:
             assert tier.usd_per_mtok_input > each.usd_per_mtok_input and tier.above_tokens < each.max_context, each.id

@@ -190,6 +190,7 @@ def ask(name: str, say: Say) -> list[str]:
     listening.close()
     code = os.waitstatus_to_exitcode(status)
     recognisable = {"plain", "base64", "base64_url", "hex", "hex_upper", "percent", "percent_all", "upper", "backwards"}
+    recognisable |= {"json_escapes", "entities", "spaced", "zero_width", "wide", "half"}
     faults = [f"{coding} of the key is told" for coding, coded in codings().items() if coding in recognisable and coded in written]
     faults += [f"exit code {code}"] if code not in (0, 2) else []
     faults += ["a traceback"] if b"Traceback" in written else []

@@ -11,7 +11,7 @@ from typing import Any
 
 from optimize.simulate.saved_plan import read_plan
 from sim.catalog.facts import Catalog
-from sim.engine.deployment import Deployment, EngineLimits
+from sim.engine.deployment import KV_BYTES, Deployment, EngineLimits
 from sim.engine.memory import room_tokens
 from sim.errors import InputError, quoted
 
@@ -168,7 +168,7 @@ def _shape(entry: Json, catalog: Catalog) -> Deployment:
         gpu=catalog.gpus[entry["gpu"]],
         tensor_parallel=int(entry["tensor_parallel"]),
         limits=EngineLimits(int(stated["max_num_seqs"]), int(stated["max_num_batched_tokens"]), utilization),
-        kv_bytes_per_number=1 if entry.get("kv_format") == "fp8" else 2,
+        kv_bytes_per_number=KV_BYTES[entry.get("kv_format") or "auto"],
     )
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ruamel.yaml import YAML
+from ruamel.yaml.scalarstring import LiteralScalarString
 
 from optimize.deploy.alerts import alert_rules
 from optimize.deploy.deployable import Deployable
@@ -81,8 +82,6 @@ def yaml_text(documents: Iterable[Json], comment: str) -> str:
 
 def _plain(value: Any) -> Any:
     """The value with texts of several lines as blocks, which people can read."""
-    from ruamel.yaml.scalarstring import LiteralScalarString
-
     if isinstance(value, dict):
         return {key: _plain(each) for key, each in value.items()}
     if isinstance(value, list):

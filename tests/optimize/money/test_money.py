@@ -84,3 +84,26 @@ def test_lines_name_pools_and_relays_and_sum_to_the_cost() -> None:
 
 def test_currency_conversion_is_its_own_inverse() -> None:
     assert money.to_usd(money.to_currency(123.0, 0.1503), 0.1503) == pytest.approx(123.0)
+
+
+def test_written_tokens_cost_their_own_price_where_there_is_one() -> None:
+    row = replace(relay("r", [1.0]).relay, usd_per_mtok_input=3.0, usd_per_mtok_cached=0.3, usd_per_mtok_output=15.0)
+    writing = replace(row, usd_per_mtok_cache_write=3.75)
+    plain = money.relay_request_usd(row, 2000, 1000, 400)
+    assert money.relay_request_usd(row, 2000, 1000, 400, 500) == plain == money.relay_request_usd(writing, 2000, 1000, 400)
+    assert money.relay_request_usd(writing, 2000, 1000, 400, 500) == pytest.approx(plain + 500 * 0.75 / 1e6)
+
+
+def test_no_more_tokens_are_cached_than_there_are() -> None:
+    assert money.request_usd(1000, 5000, 0, 2.0, 0.5, 8.0) == pytest.approx(1000 * 0.5 / 1e6)
+
+
+def test_calls_of_classes_that_are_not_sent_cost_nothing_whatever_their_price() -> None:
+    flow, weight_h = np.array([[0.0, 0.0], [1.0, 2.0]]), np.array([100.0, 50.0])
+    assert money.calls_usd(flow, np.array([np.inf, 0.001]), weight_h) == pytest.approx(200 * 3.6)
+    by_hour = np.array([[np.inf, np.inf], [0.001, 0.002]])
+    assert money.calls_usd(flow, by_hour, weight_h) == pytest.approx((100 + 2 * 100) * 3.6)
+
+
+def test_an_accepted_answer_bears_the_cost_of_those_that_were_not() -> None:
+    assert money.accepted_usd(90.0, 100.0, 0.5) == 1.8 and money.accepted_usd(90.0, 0.0, 0.5) == np.inf

@@ -107,3 +107,14 @@ def test_a_weekend_begins_and_ends_by_utc_and_not_by_the_clock_of_the_traffic() 
 def test_a_span_that_begins_where_it_ends_is_refused(span: str) -> None:
     with pytest.raises(ValueError, match="begins where it ends"):
         span_h(span)
+
+
+def test_a_clock_that_is_that_of_utc_is_told_as_such() -> None:
+    note = off_peak_note(terms(1.0, 0.5), np.ones((1, 2)), np.ones(2), clock(0.0))
+    assert note.endswith("; the clock of the traffic is UTC+0 h (traffic.utc_offset_h).")
+
+
+def test_rows_without_hours_of_their_own_say_nothing_of_them() -> None:
+    plain = relay("plain", [2.0])
+    assert off_peak_shares(plain) is None and off_peak_part(plain, np.ones((1, 2)), np.ones(2)) == 0.0
+    assert off_peak_note(plain, np.ones((1, 2)), np.ones(2), clock(0.0)) == ""

@@ -98,3 +98,47 @@ def test_free_credits_never_pay_more_than_they_hold() -> None:
 def test_energy_of_an_answer_holds_idle_hours() -> None:
     assert power.joule_per_answer(500.0, 1.0, 730.0, 1000.0) == pytest.approx(500.0 * 730 * 3600 / 1000)
     assert power.joule_per_answer(500.0, 1.0, 730.0, 0.0) == math.inf
+
+
+def test_the_book_value_falls_evenly_to_what_the_hosts_are_worth_at_the_end_of_the_book_life() -> None:
+    """By the planning figures 30 % are left after 36 months, so that a book of 60 months ends at 0.3 ^ (60 / 36)."""
+    values = values_of(Finance(values={"book_life_months": 60.0}))
+    month = owned_month(NODE, 2, 0.5, values)
+    assert month.purchase_usd == pytest.approx(2 * 8 * 27_500 * 1.4 * 1.125) and month.residual_usd == pytest.approx(0.3 * month.purchase_usd)
+    assert month.book_usd == pytest.approx(month.purchase_usd * (1 - 0.3 ** (60 / 36)) / 60)
+
+
+def test_each_part_of_an_owned_month_shows_its_formula() -> None:
+    how = {line.name: line.how for line in owned_month(NODE, 2, 0.5, values_of(Finance(values=GIVEN))).lines}
+    assert how["capital"] == "$693,000 less $207,900 over 36 months, annuity at 10.0% a year"
+    assert how["electricity"] == "12.00 kW x PUE 1.54 x 730 h x $0.146" and how["colocation"] == "20.38 kW x $194.95"
+    assert how["maintenance"] == "5.0% of $693,000 a year" and how["staff"] == "as given"
+    bare = {line.name: line.how for line in owned_month(NODE, 2, 0.5, values_of(Finance())).lines}
+    assert bare["capital"].endswith("36 months, straight line, cost of capital left open")
+
+
+def test_what_is_left_for_open_parts_is_named_part_by_part() -> None:
+    one = owned_month(NODE, 1, 1.0, values_of(Finance(values={"cost_of_capital": 0.1, "maintenance_share": 0.05})))
+    assert one.open == ("staff",) and verdict(one.known_usd + 1000.0, one) == "owning wins only below $1,000 a month for staff"
+    assert verdict(one.known_usd, one).startswith("owning never wins:") and allowance_usd(one.known_usd - 5.0, one) == pytest.approx(-5.0)
+
+
+def test_what_one_off_work_costs_is_told_in_years_of_serving() -> None:
+    assert extras.once_per_year_usd(24_000.0, 1000.0) == 2.0
+    assert extras.once_per_year_usd(100.0, 0.0) == math.inf and extras.once_per_year_usd(6.0, 0.5) == 1.0
+
+
+def test_answers_that_are_sent_weigh_their_bytes_in_gigabytes_of_a_billion() -> None:
+    assert extras.answer_gigabytes(2e6, 1000.0) == 2.0 and extras.double_running_usd(100.0, 2.5) == 250.0
+
+
+def test_credits_expire_and_pay_the_first_bills_only() -> None:
+    assert extras.after_credits_usd([100.0, 50.0, 100.0], 120.0) == [0.0, 30.0, 100.0]
+    assert extras.after_credits_usd([100.0, 100.0, 100.0], 1000.0, expire_after_months=2) == [0.0, 0.0, 100.0]
+
+
+def test_a_saving_repays_inside_its_month_and_a_present_value_falls_with_the_cost_of_capital() -> None:
+    assert capital.payback_months(100.0, [100.0]) == 1.0 and capital.payback_months(-5.0, []) == 0.0
+    assert capital.payback_months(100.0, [40.0, -10.0, 140.0]) == 2.5
+    assert capital.npv_usd([-100.0, 0.0, 121.0], 1.1**12 - 1) == pytest.approx(0.0)
+    assert capital.drifted(100.0, 0.21, 6) == pytest.approx(110.0) and capital.residual_share(0.25, 18) == pytest.approx(0.5)

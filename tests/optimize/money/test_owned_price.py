@@ -105,3 +105,12 @@ def test_prices_are_set_once(tmp_path: Path) -> None:
 def test_a_purchase_price_of_a_rented_host_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is a price to buy hosts"):
         read(tmp_path, "{name: aws.g6e.xlarge, term: on_demand, purchase_usd: 9}")
+
+
+def test_a_scenario_that_repeats_what_the_catalogue_says_changes_nothing(tmp_path: Path) -> None:
+    """The purchase price of the catalogue is without the network, whoever writes it."""
+    (row,) = read(tmp_path).offers
+    assert row.capex_usd is not None
+    again = f"{{name: owned.l40sx2, purchase_usd: {row.capex_usd:.1f}}}"
+    assert hour(read(tmp_path, again)) == hour(read(tmp_path))
+    assert hour(read(tmp_path, again, pue=1.2)) == hour(read(tmp_path, pue=1.2))

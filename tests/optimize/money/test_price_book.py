@@ -376,3 +376,9 @@ def test_a_contract_over_off_peak_hours_alone_makes_their_prices_its_own(kind: s
 )
 def test_a_date_spans_the_days_that_it_may_mean(text: str, days: tuple[str, str]) -> None:
     assert span(text) == days
+
+
+def test_a_price_that_the_scenario_writes_as_the_list_has_it_is_the_list_price() -> None:
+    same = replace(HOST, usd_per_hour=2 * 0.93)
+    (price,) = book(offers=(same,), listed=()).prices
+    assert (price.grade, price.list_usd, price.quoted_usd, price.reference) == ("list", 1.86, None, HOST.id)

@@ -57,4 +57,5 @@ def test_a_classifier_follows_all_requests_and_what_has_no_cause_is_even() -> No
     found = by_name(replace(whole, lines=(*whole.lines, CostLine(CLASSIFIER, "fixed", 20.0), CostLine("api minimum", "relay", 73.0))))
     requests = whole.demand.mean_rps.sum(axis=0)
     assert found[CLASSIFIER] / requests == pytest.approx(np.full(48, found[CLASSIFIER][0] / requests[0]))
-    assert found["gateway and monitoring"] == pytest.approx(np.full(48, 500 / 730)) and found["api minimum"] == pytest.approx(np.full(48, 0.1))
+    assert found["gateway and monitoring"] == pytest.approx(np.full(48, 500 / 730))
+    assert found["api minimum"] == pytest.approx(np.full(48, 0.1))

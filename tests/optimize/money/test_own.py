@@ -104,7 +104,8 @@ def test_the_book_value_falls_evenly_to_what_the_hosts_are_worth_at_the_end_of_t
     """By the planning figures 30 % are left after 36 months, so that a book of 60 months ends at 0.3 ^ (60 / 36)."""
     values = values_of(Finance(values={"book_life_months": 60.0}))
     month = owned_month(NODE, 2, 0.5, values)
-    assert month.purchase_usd == pytest.approx(2 * 8 * 27_500 * 1.4 * 1.125) and month.residual_usd == pytest.approx(0.3 * month.purchase_usd)
+    assert month.purchase_usd == pytest.approx(2 * 8 * 27_500 * 1.4 * 1.125)
+    assert month.residual_usd == pytest.approx(0.3 * month.purchase_usd)
     assert month.book_usd == pytest.approx(month.purchase_usd * (1 - 0.3 ** (60 / 36)) / 60)
 
 

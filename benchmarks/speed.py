@@ -27,6 +27,7 @@ from sim.engine.step_cost import step_cost
 from sim.fleet.clients import Turns, session_turns, simulate_turns
 from sim.fleet.fleet import Fleet
 from sim.fleet.simulate import probe, simulate
+from sim.relay.endpoint import RelayEndpoint
 from sim.requests import Requests
 
 MILLION = 1_000_000
@@ -125,6 +126,13 @@ def fleet_over_a_day(gpu: str, replicas: int, size: int) -> Row:
     return Row(Fleet((pool_of(gpu, replicas),), np.ones((1, 1))), traffic(size, day_s(size)))
 
 
+def limited_relay(size: int, share: float) -> Row:
+    """A relay whose limit of calls a minute lets through `share` of a steady 1,000 requests a second: many come back several times."""
+    relay = next(each for each in load_catalog().relays.values() if each.model == "llama-3.3-70b")
+    endpoint = RelayEndpoint("relay", replace(relay, rpm=share * 60_000.0, tpm=None))
+    return Row(Fleet((endpoint,), np.ones((1, 1))), traffic(size, poisson_s(size, 1000.0)), events=False)
+
+
 ROWS: dict[str, Callable[[], Row]] = {
     "fleet_1_load_70": lambda: fleet_at_load(1, 0.7, True),
     "fleet_1_load_95": lambda: fleet_at_load(1, 0.95, True),
@@ -139,6 +147,7 @@ ROWS: dict[str, Callable[[], Row]] = {
     "day_2m_on_12_l40s": lambda: fleet_over_a_day("l40s", 12, 2 * MILLION),
     "day_5m_on_12_l40s": lambda: fleet_over_a_day("l40s", 12, 5 * MILLION),
     "day_10m_on_100_a10g": lambda: fleet_over_a_day("a10g", 100, 10 * MILLION),
+    "limited_relay_10m": lambda: limited_relay(10 * MILLION, 0.7),
 }
 
 
@@ -171,7 +180,8 @@ def sessions_at_load(load: float, size: int = MILLION) -> Row:
 
 def measure(name: str) -> Speed:
     """Row `name`, after a short run that compiles or loads the kernel."""
-    for small in (fleet_at_load(1, 0.1, True, 99), fleet_at_load(1, 0.1, False, 99), reactive_at_load(0.1, 99), sessions_at_load(0.1, 99)):
+    pools = (fleet_at_load(1, 0.1, True, 99), fleet_at_load(1, 0.1, False, 99), reactive_at_load(0.1, 99), sessions_at_load(0.1, 99))
+    for small in (*pools, limited_relay(99, 0.7)):
         small.run()
     row = ROWS[name]()
     before_mb, start_s = peak_mb(), time.process_time()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import numpy.typing as npt
 
@@ -17,6 +19,7 @@ from sim.fleet.fleet import Fleet, SimulationResult
 from sim.fleet.gathered import GatheredCalls, GatheredPool
 from sim.fleet.run import Run
 from sim.relay.batched_calls import submit_all
+from sim.relay.calls_at_once import CallsAtOnce, fits_integers
 from sim.relay.server import RelayServer
 from sim.requests import Requests
 
@@ -28,8 +31,8 @@ def simulate(fleet: Fleet, requests: Requests, seed: int, end_ps: int | None = N
 
     Without `end_ps` the run ends when everything has ended. With it, what a target does at `end_ps` still counts (its shift
     by network and tokenising comes on top); requests that are open then, or arrive later, are IN_FLIGHT.
-    `event_per_arrival=False` keeps arrivals of pools inside the kernel, unless they overflow into other pools or into relays with limits,
-    and those of relays whose requests do not meet: several times as fast, with the same result to the last byte.
+    `event_per_arrival=False` keeps arrivals of pools and of relays inside compiled code, unless pools overflow into other pools or a relay
+    passes on what it fails: several times as fast, with the same result to the last byte.
     Errors: InputError for a fleet or traffic that makes no sense; SimulationError when a law is broken.
     """
     check_fleet(fleet, requests)
@@ -38,36 +41,49 @@ def simulate(fleet: Fleet, requests: Requests, seed: int, end_ps: int | None = N
         return simulate_cascade(fleet, requests, seed, lambda f, r: simulate(f, r, seed, end_ps, event_per_arrival=event_per_arrival))
     run = Run(fleet, requests, seed)
     in_time = requests.arrival_ps <= (layout.NEVER if end_ps is None else end_ps)
-    if not event_per_arrival:
-        in_time[spill_all(fleet, run, in_time)] = False
-    alone = {k: np.flatnonzero((run.targets == k) & in_time) for k in unwatched(fleet, run)}
     if event_per_arrival:
+        alone = {k: np.flatnonzero((run.targets == k) & in_time) for k in unwatched(fleet, run, is_independent)}
         play(run, np.flatnonzero(in_time), alone, end_ps)
-    else:
-        alone |= {rule.to: np.flatnonzero((run.targets == rule.to) & in_time) for rule in fleet.overflow if spills_at_once(fleet, run)}
-        for k, chosen in alone.items():
-            serve_all(run, run.servers[k], chosen, end_ps)
-            in_time[chosen] = False
-        play(run, np.flatnonzero(in_time), {}, end_ps)
+        return run.result(requests.arrival_ps, end_ps)
+    in_time[spill_all(fleet, run, in_time)] = False
+    alone = {k: np.flatnonzero((run.targets == k) & in_time) for k in unwatched(fleet, run, is_compilable)}
+    alone |= {rule.to: np.flatnonzero((run.targets == rule.to) & in_time) for rule in fleet.overflow if spills_at_once(fleet, run)}
+    for k, chosen in alone.items():
+        serve_all(run, run.servers[k], chosen, end_ps)
+        in_time[chosen] = False
+    play(run, np.flatnonzero(in_time), {}, end_ps)
     return run.result(requests.arrival_ps, end_ps)
 
 
-def unwatched(fleet: Fleet, run: Run) -> list[int]:
+def unwatched(fleet: Fleet, run: Run, easy: Callable[[RelayServer, Requests], bool]) -> list[int]:
     """The targets of which their own arrivals are all that matters: pools that no other target's requests may come to or leave for, and
-    relays whose requests do not meet."""
+    relays that are `easy` and pass on nothing that can fail."""
     watched = {rule.pool for rule in fleet.overflow} | {rule.to for rule in fleet.overflow}
     watched |= {target for rule in fleet.failover for target in rule.to}
+    passing = {rule.relay for rule in fleet.failover}
 
-    def alone(server: PoolState | RelayServer) -> bool:
-        return server.independent if isinstance(server, RelayServer) else server.pool.replicas > 0
+    def alone(k: int, server: PoolState | RelayServer) -> bool:
+        if isinstance(server, RelayServer):
+            return easy(server, run.requests) and (server.independent or k not in passing)
+        return server.pool.replicas > 0
 
-    return [k for k, server in enumerate(run.servers) if k not in watched and alone(server)]
+    return [k for k, server in enumerate(run.servers) if k not in watched and alone(k, server)]
+
+
+def is_independent(server: RelayServer, requests: Requests) -> bool:
+    """Whether the calls of a relay can be drawn before the clock starts."""
+    return server.independent
+
+
+def is_compilable(server: RelayServer, requests: Requests) -> bool:
+    """Whether the calls of a relay need no event."""
+    return server.independent or fits_integers(server, requests)
 
 
 def spills_at_once(fleet: Fleet, run: Run) -> bool:
-    """Whether overflow needs no event: every pool with a rule passes on to a relay whose requests do not meet, and none fails over."""
+    """Whether overflow needs no event: every pool with a rule passes on to a relay, and none fails over."""
     targets = [run.servers[rule.to] for rule in fleet.overflow]
-    easy = all(isinstance(server, RelayServer) and server.independent for server in targets)
+    easy = all(isinstance(server, RelayServer) and is_compilable(server, run.requests) for server in targets)
     return bool(targets) and easy and not fleet.failover and all(p.pool.replicas > 0 for p in run.servers if isinstance(p, PoolState))
 
 
@@ -104,8 +120,10 @@ def play(run: Run, chosen: Int64s, alone: dict[int, Int64s], end_ps: int | None)
 
 def serve_all(run: Run, server: PoolState | RelayServer, chosen: Int64s, end_ps: int | None) -> None:
     """Serves the requests `chosen` of a target that is `unwatched` without an event for each."""
-    if isinstance(server, RelayServer):
+    if isinstance(server, RelayServer) and server.independent:
         run.ended_at_once.append(submit_all(server, chosen, run.requests, end_ps))
+    elif isinstance(server, RelayServer):
+        run.ended_at_once.append(CallsAtOnce(server, chosen, run.requests, end_ps).ends())
     else:
         kernel.offer_all(*server.arrays, run.requests.arrival_ps, chosen)
 

@@ -27,5 +27,5 @@ def submit_all(server: RelayServer, chosen: Int64s, requests: Requests, end_ps: 
     ends[2] = arrival_ps[chosen]
     ends[3], ends[4] = Status.REJECTED, 0
     ends[1:, fits] = server.stream_all(arrival_ps[chosen[fits]], inputs[fits], outputs[fits])
-    server.count(len(chosen), int(np.count_nonzero(fits)))
+    server.count(len(chosen), {"attempts": int(np.count_nonzero(fits))})
     return ends[:, ends[2] <= (layout.NEVER if end_ps is None else end_ps)]

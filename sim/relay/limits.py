@@ -54,15 +54,15 @@ class RetryBudget:
     """
 
     def __init__(self, share: float) -> None:
-        self._share, self._left = share, FIRST_RETRIES
+        self.share, self.left = share, FIRST_RETRIES
 
     def earn(self) -> None:
         """A first attempt was sent."""
-        self._left += self._share
+        self.left += self.share
 
     def spend(self) -> bool:
         """Whether a retry may be sent; then it is charged."""
-        if self._left < 1.0 - 1e-9:
+        if self.left < 1.0 - 1e-9:
             return False
-        self._left -= 1.0
+        self.left -= 1.0
         return True

@@ -26,21 +26,11 @@ import numpy.typing as npt
 
 from sim.engine.deployment import PS
 from sim.engine.pool import Status, TargetStats
+from sim.relay.call_rules import MOST_PS, NO_PATIENCE, call_rules
 from sim.relay.endpoint import RelayEndpoint
-from sim.relay.latency_draw import (
-    MOST_S,
-    ceiling_s,
-    first_draws,
-    latency_blocks,
-    prompt_slope,
-    relay_miss,
-    single_draws,
-    uniform_draws,
-    unthrottled_latency,
-)
-from sim.relay.law import load_factors
+from sim.relay.latency_draw import first_draws, relay_miss, single_draws, uniform_draws, unthrottled_latency
 from sim.relay.limits import BURST_S, RateLimit, RetryBudget
-from sim.relay.outages import OutageClock
+from sim.relay.relay_draws import relay_draws
 
 if TYPE_CHECKING:
     import simpy
@@ -49,8 +39,6 @@ __all__ = ["BURST_S", "RateLimit", "RelayServer", "relay_miss", "unthrottled_lat
 
 Done = Callable[[int, int, int, int], None]
 Int64s = npt.NDArray[np.int64]
-MOST_PS = round(MOST_S * PS)
-LOAD_TABLE = 4096  # calls in flight up to which load factors are tabulated
 
 
 class _Call:
@@ -90,22 +78,13 @@ class RelayServer:
     """
 
     def __init__(self, endpoint: RelayEndpoint, rng: np.random.Generator) -> None:
-        relay, self._retry_rules = endpoint.relay, endpoint.relay.retry or endpoint.retry
-        self.endpoint = endpoint
-        self._deadline_ps = round(self._retry_rules.timeout_s * PS)
+        relay, retry = endpoint.relay, endpoint.relay.retry or endpoint.retry
+        self.endpoint, self.rules, self.draws = endpoint, call_rules(endpoint), relay_draws(relay, rng)
         limits = (relay.rpm, relay.tpm) if endpoint.enforce_limits else (None, None)
-        self._rpm, self._tpm = (None if limit is None else RateLimit(limit) for limit in limits)
-        latency_rng, error_rng, wait_rng, torn_rng, outage_rng = rng.spawn(5)
-        self._blocks = latency_blocks(relay, latency_rng)
-        self._latency = single_draws(self._blocks)
-        self._error, self._wait, self._torn = (uniform_draws(each) for each in (error_rng, wait_rng, torn_rng))
-        self._outages = OutageClock(relay.outages, outage_rng)
-        share = self._retry_rules.budget_share
-        self._budget = None if share is None else RetryBudget(share)
-        load = () if relay.latency is None else relay.latency.load
-        self._load = [factors.tolist() for factors in load_factors(load, np.arange(LOAD_TABLE))] if load else None
-        slope_s, self._free_tokens = prompt_slope(relay)
-        self._token_ps = round(slope_s * PS)
+        self.limits = tuple(None if limit is None else RateLimit(limit) for limit in limits)  # of calls, of tokens
+        self.budget = None if retry.budget_share is None else RetryBudget(retry.budget_share)
+        self._latency = single_draws(self.draws.latency)
+        self._error, self._wait, self._torn = (uniform_draws(self.draws.uniform[name]) for name in ("error", "wait", "torn"))
         self._in_flight = 0
         self._meter = _Meter()
 
@@ -121,32 +100,32 @@ class RelayServer:
         if input_tokens + output_tokens > self.endpoint.relay.max_context:
             done(-1, int(env.now), int(Status.REJECTED), 0)
         else:
-            if self._budget is not None:
-                self._budget.earn()
+            if self.budget is not None:
+                self.budget.earn()
             self._attempt(env, call)
 
     @property
     def independent(self) -> bool:
         """Whether no request can change what another one meets: no limit binds, load does not count, and nothing makes one come back."""
-        relay = self.endpoint.relay
-        patient = self._retry_rules.first_token_s is None
-        unfailing = relay.error_share == 0.0 and relay.torn_share == 0.0 and relay.outages is None and patient
-        return self._rpm is None and self._tpm is None and unfailing and self._load is None
+        relay, rules = self.endpoint.relay, self.rules
+        unfailing = relay.error_share == 0.0 and relay.torn_share == 0.0 and relay.outages is None and rules.patience_ps == NO_PATIENCE
+        return self.limits == (None, None) and unfailing and rules.load.shape[1] == 0
 
-    def count(self, requests: int, attempts: int) -> None:
-        """Adds requests that `stream_all` has served, or that were too long, to the totals."""
+    def count(self, requests: int, totals: dict[str, int]) -> None:
+        """Adds requests that were not submitted, and what came of them, to the totals."""
         self._meter.requests += requests
-        self._meter.attempts += attempts
+        for name, total in totals.items():
+            setattr(self._meter, name, getattr(self._meter, name) + total)
 
     def stream_all(self, arrival_ps: Int64s, inputs: Int64s, outputs: Int64s) -> Int64s:
         """[first_ps, finish_ps, status, attempts] of single attempts that are accepted: `_stream` for all of them, and their bill.
 
         Once, instead of `submit`: the draws begin with a new block.
         """
-        draws = first_draws(self._blocks, len(arrival_ps))
-        prompt_ps = np.minimum(np.maximum(inputs - self._free_tokens, 0), MOST_PS // max(self._token_ps, 1)) * self._token_ps
-        first_ps, token_ps = arrival_ps + self.endpoint.network_ps + draws[:, 0] + prompt_ps, draws[:, 1]
-        deadline_ps = arrival_ps + self._deadline_ps
+        rules, draws = self.rules, first_draws(self.draws.latency, len(arrival_ps))
+        counted = np.minimum(np.maximum(inputs - rules.free_tokens, 0), 1 + MOST_PS // max(rules.token_ps, 1))
+        first_ps, token_ps = arrival_ps + rules.network_ps + draws[:, 0] + counted * rules.token_ps, draws[:, 1]
+        deadline_ps = arrival_ps + rules.deadline_ps
         following = (deadline_ps - first_ps) // np.maximum(token_ps, 1)  # tokens after the first that come in time; below 0: not even that
         late = np.where(token_ps > 0, outputs - 1 > following, first_ps > deadline_ps)
         finish_ps = first_ps + np.where(late, 0, outputs - 1) * token_ps  # a product that no time could hold is late
@@ -181,52 +160,44 @@ class RelayServer:
         )
 
     def _attempt(self, env: simpy.Environment, call: _Call) -> None:
-        now_ps, network_ps, relay = int(env.now), self.endpoint.network_ps, self.endpoint.relay
+        now_ps, relay, rules = int(env.now), self.endpoint.relay, self.rules
         self._meter.attempts += 1
         call.attempts += 1
-        if self._outages.down(now_ps):
+        if self.draws.outages.down(now_ps):
             self._meter.unreachable += 1
-            hangs = relay.outages is not None and relay.outages.hangs
-            self._retry(env, call, now_ps + (round(self._retry_rules.connect_s * PS) if hangs else network_ps))
+            self._retry(env, call, now_ps + rules.refused_ps)
             return
         if not self._admitted(now_ps, call.input_tokens + call.output_tokens):
             self._meter.throttled += 1
-            self._retry(env, call, now_ps + network_ps)
+            self._retry(env, call, now_ps + rules.network_ps)
             return
-        ttft_ps, token_ps = self._draw(call)
-        first_ps = now_ps + network_ps + ttft_ps
+        ttft_ps, token_ps = rules.loaded_ps(*next(self._latency), self._in_flight + 1)
+        first_ps = now_ps + rules.network_ps + ttft_ps + rules.prompt_ps(call.input_tokens)
         if relay.error_share > 0.0 and next(self._error) < relay.error_share:
             self._meter.errors += 1
             self._retry(env, call, first_ps)
             return
         self._stream(env, call, first_ps, token_ps)
 
-    def _draw(self, call: _Call) -> tuple[int, int]:
-        """(TTFT, time per token) of an accepted attempt, under the load that it meets."""
-        ttft_ps, token_ps = next(self._latency)
-        if self._load is not None:
-            at = min(self._in_flight + 1, LOAD_TABLE - 1)
-            ttft_ps, token_ps = round(ttft_ps * self._load[0][at]), round(token_ps * self._load[1][at])
-        return ttft_ps + max(call.input_tokens - self._free_tokens, 0) * self._token_ps, token_ps
-
     def _admitted(self, now_ps: int, tokens: int) -> bool:
         """Charge both limits, or neither. Prompt and answer both count against TPM, at once, as vendors do
         with `max_tokens`. A refused attempt is not charged (OpenAI charges it: optimistic under overload).
         """
-        if self._rpm is not None and not self._rpm.fits(now_ps, 1):
+        rpm, tpm = self.limits
+        if rpm is not None and not rpm.fits(now_ps, 1):
             return False
-        if self._tpm is not None:
-            if not self._tpm.fits(now_ps, tokens):
+        if tpm is not None:
+            if not tpm.fits(now_ps, tokens):
                 return False
-            self._tpm.take(now_ps, tokens)
-        if self._rpm is not None:
-            self._rpm.take(now_ps, 1)
+            tpm.take(now_ps, tokens)
+        if rpm is not None:
+            rpm.take(now_ps, 1)
         return True
 
     def _stream(self, env: simpy.Environment, call: _Call, first_ps: int, token_ps: int) -> None:
         """The answer until its end, the user's patience or the point at which it breaks off, whichever is first."""
-        finish_ps = first_ps + (call.output_tokens - 1) * token_ps
-        deadline_ps = max(call.arrival_ps + self._deadline_ps, int(env.now))
+        finish_ps = first_ps + self.rules.following(call.output_tokens, token_ps) * token_ps
+        deadline_ps = max(call.arrival_ps + self.rules.deadline_ps, int(env.now))
         broken_ps = self._breaks_off(int(env.now), first_ps, finish_ps)
         end_ps = min(finish_ps, deadline_ps, broken_ps)
         whole = end_ps == finish_ps and broken_ps > finish_ps
@@ -249,23 +220,23 @@ class RelayServer:
     def _breaks_off(self, now_ps: int, first_ps: int, finish_ps: int) -> int:
         """When an accepted answer is lost; after `finish_ps` when it is not."""
         never = finish_ps + 1
-        broken_ps = min(self._outages.begin_ps, never)
-        share, patience_s = self.endpoint.relay.torn_share, self._retry_rules.first_token_s
+        broken_ps = min(self.draws.outages.begin_ps, never)
+        share, patience_ps = self.endpoint.relay.torn_share, self.rules.patience_ps
         if share > 0.0 and (at := next(self._torn)) < share:  # at / share is uniform again: where in the answer
             broken_ps = min(broken_ps, first_ps + int(at / share * (finish_ps - first_ps)))
-        if patience_s is not None and first_ps > now_ps + round(patience_s * PS):
-            broken_ps = min(broken_ps, now_ps + round(patience_s * PS))
+        if patience_ps != NO_PATIENCE and first_ps > now_ps + patience_ps:
+            broken_ps = min(broken_ps, now_ps + patience_ps)
         return broken_ps
 
     def _retry(self, env: simpy.Environment, call: _Call, told_ps: int) -> None:
         """After the client learns of the failure at `told_ps`: wait uniform(0, min(max_wait, base *
         2**failures)) and try again.
         """
-        retry, deadline_ps = self._retry_rules, max(call.arrival_ps + self._deadline_ps, int(env.now))
-        spent = call.attempts >= retry.attempts or (self._budget is not None and not self._budget.spend())
+        ceilings_s, deadline_ps = self.rules.ceilings_s, max(call.arrival_ps + self.rules.deadline_ps, int(env.now))
+        spent = call.attempts >= len(ceilings_s) or (self.budget is not None and not self.budget.spend())
         next_ps = told_ps
         if not spent:
-            next_ps += int(next(self._wait) * ceiling_s(retry, call.attempts - 1) * PS)
+            next_ps += int(next(self._wait) * float(ceilings_s[call.attempts - 1]) * PS)
         if next_ps > deadline_ps:
             _at(env, deadline_ps, lambda: call.done(-1, deadline_ps, int(Status.TIMED_OUT), call.attempts))
         elif spent:

@@ -55,6 +55,6 @@ def test_answers_that_no_time_could_hold_have_timed_out_with_the_tokens_that_cam
     server = RelayServer(slow(ttft_p50_s=0.5, ttft_sigma=0.0, tokens_per_s=0.001, tokens_sigma=0.0), np.random.default_rng(1))
     arrival, inputs, outputs = np.array([0, PS]), np.array([10, 10]), np.array([10_000_000, 1])
     first, finish, status, _ = server.stream_all(arrival, inputs, outputs).tolist()
-    assert status[0] != status[1] and 0 < first[0] < finish[0] == server._deadline_ps
+    assert status[0] != status[1] and 0 < first[0] < finish[0] == server.rules.deadline_ps
     assert finish[1] == first[1]
     assert server.stats().lost_output_tokens == 1

@@ -57,7 +57,7 @@ def test_requests_that_are_too_long_are_refused_without_a_draw() -> None:
 
 
 @pytest.mark.parametrize("change", [{"rpm": 300.0}, {"tpm": 90_000.0}, {"error_share": 0.1}])
-def test_limits_and_errors_keep_their_events(change: dict[str, float]) -> None:
+def test_limits_and_errors_are_the_same_as_events_and_without(change: dict[str, float]) -> None:
     left, right = both(RelayEndpoint("relay", replace(RELAY, **change)))  # type: ignore[arg-type]
     assert same(left, right)  # type: ignore[arg-type]
     assert right.targets[0].attempts > right.targets[0].requests  # type: ignore[attr-defined]

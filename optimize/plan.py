@@ -42,7 +42,7 @@ from optimize.program.solve import solve
 from optimize.records import Dropped, PoolOption
 from optimize.result import Plan
 from optimize.search.cache import CapacityStore, default_folder
-from optimize.search.demand_rounds import ROUNDS, demand_notes, job_of, next_demand
+from optimize.search.demand_rounds import ROUNDS, demand_notes, job_of, next_demand, settled_loop
 from optimize.search.fresh_seeds import HOLD_OUT_SEEDS, seeds_of
 from optimize.search.hour_evidence import HourEvidence
 from optimize.search.log_hours import fit_hours, refit
@@ -85,6 +85,7 @@ def optimize(
     """
     if scenario.measured_capacity is not None:
         return unverified_plan(scenario, jobs, tell, solver)
+    scenario = settled_loop(scenario, tell, lambda asked: settle_routed(market_for(asked, jobs, tell, cache, solver)[0]))
     found = find(scenario, jobs, tell, cache, solver, proof)
     for _ in range(ROUNDS):
         wanted = None if found.answer.status != "met" and job_of(scenario) is not None else next_demand(found.market, found.answer.settled)

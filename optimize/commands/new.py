@@ -24,9 +24,9 @@ def new(
     requests_per_user: Annotated[str | None, typer.Option("--requests-per-user", help="A day.")] = None,
     budget: Annotated[str | None, typer.Option("--budget", help="A month.")] = None,
     currency: Annotated[str, typer.Option("--currency", help="Of bill and budget.")] = "USD",
-    mix: Annotated[str, typer.Option("--mix", help="Public traffic that fills lengths: chat, code, reasoning.")] = "chat",
-    input_tokens: Annotated[str | None, typer.Option("--input-tokens", help="Mean prompt.")] = None,
-    output_tokens: Annotated[str | None, typer.Option("--output-tokens", help="Mean answer.")] = None,
+    mix: Annotated[str | None, typer.Option("--mix", help="Public traffic that fills and spreads lengths: chat, code, reasoning.")] = None,
+    input_tokens: Annotated[str | None, typer.Option("--input-tokens", help="Prompt: 1024, or mean=1024,p50=900,p99=4000.")] = None,
+    output_tokens: Annotated[str | None, typer.Option("--output-tokens", help="Answer, likewise.")] = None,
     ttft: Annotated[str | None, typer.Option("--ttft", help="Promise: seconds to the first token, p95.")] = None,
     tpot: Annotated[str | None, typer.Option("--tpot", help="Promise: seconds per token after it, p95.")] = None,
     e2e: Annotated[str | None, typer.Option("--e2e", help="Promise: seconds to the whole answer, p95.")] = None,
@@ -62,9 +62,11 @@ def new(
     from optimize.report.terminal.render_new_scenario import new_json, render_new
     from sim.catalog.loader import load_catalog
     from sim.start.answers import Answers, amount, span
+    from sim.start.lengths import stated_length
     from sim.start.own_offer import own_offer
 
     catalog = load_catalog()
+    asked, answer = stated_length("--input-tokens", input_tokens), stated_length("--output-tokens", output_tokens)
     answers = Answers(
         name,
         models=tuple(model or ()),
@@ -84,8 +86,10 @@ def new(
         every_s=span("--every", every),
         job=amount("--job", job),
         deadline_s=span("--deadline", deadline),
-        input_tokens=amount("--input-tokens", input_tokens, 2e5),
-        output_tokens=amount("--output-tokens", output_tokens, 2e5),
+        input_tokens=asked[0],
+        input_law=asked[1],
+        output_tokens=answer[0],
+        output_law=answer[1],
         total_tokens=amount("--total-tokens", total_tokens, 4e5),
         ttft_s=amount("--ttft", ttft, 86400),
         tpot_s=amount("--tpot", tpot, 86400),

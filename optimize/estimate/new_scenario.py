@@ -20,6 +20,7 @@ from sim.start.answers import Answers, check
 from sim.start.draft import Draft, Value
 from sim.start.from_log import log_draft
 from sim.start.from_usage import usage_draft
+from sim.start.lengths import length_note
 from sim.start.names import named_model
 from sim.start.parts import plain
 from sim.start.starter import starter
@@ -86,7 +87,7 @@ def new_scenario(answers: Answers, path: Path, catalog: Catalog, log: Path | Non
         quick=quick,
         filled=tuple(filled_values(draft)),
         effects=ranked([*moved, *cached]),
-        notes=(*([told] if told else []), *_notes(row)),
+        notes=tuple(words for words in (told, *_notes(row), length_note(answers)) if words),
         row=row,
         bill_usd=bill_usd,
         recomputed_usd=recomputed,
@@ -131,11 +132,23 @@ def _from_answers(answers: Answers, catalog: Catalog, row: Relay | None, trial: 
 def _from_file(answers: Answers, log: Path, path: Path, catalog: Catalog) -> tuple[Draft, Draft | None, str]:
     """The draft of a log or a usage export, for a log also with its absolute path, to be priced from another folder; its rows in words."""
     found: ReadLog | Usage = read_any(log)
+    _check_told_once(answers, log, isinstance(found, Usage))
     if isinstance(found, Usage):
         return usage_draft(answers, found, catalog), None, found.summary()
     place = os.path.relpath(log, path.parent)
     draft = log_draft(answers, found, place, catalog)
     return draft, log_draft(answers, found, str(log.resolve()), catalog), found.summary()
+
+
+def _check_told_once(answers: Answers, log: Path, sums: bool) -> None:
+    """Raises InputError for what the user says and the file says too; sums (`sums`) take users and mean lengths from the user."""
+    sides = {"--input-tokens": answers.input_tokens, "--output-tokens": answers.output_tokens, "--total-tokens": answers.total_tokens}
+    said = [option for option in answers.volumes if not (sums and option == "--users")]
+    said += [] if answers.requests_per_user is None else ["--requests-per-user"]
+    said += [] if sums else [option for option, value in sides.items() if value is not None]
+    if said:
+        what = "how many requests come" if sums else "how many requests come and how long they are"
+        raise InputError(f"{log}: says {what}; leave out {', '.join(said)}")
 
 
 def _with_budget(draft: Draft, quick: Quick, rate: float) -> Draft:

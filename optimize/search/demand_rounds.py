@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 
 from optimize.records import Floats
-from optimize.search.loop import Market, Settled
+from optimize.search.loop import Market, Settled, Tell
 from optimize.search.simulated_hour import fleet_of
 from optimize.search.users import AGREES, at_rate, loop_of, played_rates, users_note
+from sim.engine.warm import warm_up
 from sim.exact import dot
+from sim.progress import Stage
 from sim.scenario.scenario import ConstantTraffic, Job, Scenario
 from sim.scenario.spread_traffic import Traffic
 from sim.traffic.synthetic import HOUR_S
@@ -23,6 +26,23 @@ BUSY = 0.97  # of the measured capacity: above that a shorter run saves nothing 
 def job_of(scenario: Scenario) -> Job | None:
     """The job that the scenario's traffic is; None for work that goes on."""
     return scenario.traffic.job if isinstance(scenario.traffic, ConstantTraffic) else None
+
+
+def settled_loop(scenario: Scenario, tell: Tell, planned: Callable[[Scenario], tuple[Market, Settled]]) -> Scenario:
+    """A closed loop at the rate that its users send to the fleet that is `planned` for it, nothing proved yet; other traffic as it is.
+
+    A proof costs many times what a plan costs, so rate and plan are brought together first.
+    """
+    if loop_of(scenario) is None:
+        return scenario
+    warm_up(tell)
+    for _ in range(ROUNDS):
+        tell(Stage("looking for the rate at which the users and the plan agree"))
+        wanted = next_demand(*planned(scenario))
+        if wanted is None:
+            break
+        scenario = replace(scenario, traffic=wanted)
+    return scenario
 
 
 def next_demand(market: Market, settled: Settled) -> Traffic | None:

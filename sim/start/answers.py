@@ -14,10 +14,17 @@ from sim.scenario.schema.traffic import span_s
 from sim.start import public
 from sim.start.own_offer import OwnOffer
 
+USUAL_MIX = "chat"
+
 
 @dataclass(frozen=True)
 class Answers:
-    """Options of `servemix new`. Tokens are means per request; limits are seconds at p95; money is a month's."""
+    """Options of `servemix new`. Limits are seconds at p95; money is a month's.
+
+    input_tokens, output_tokens  means per request; `input_law` and `output_law` are their laws as YAML where more than a number was given
+    mix                          named by the user: stated means are spread like its public traffic. None: a stated number is the length
+                                 of every request, and what was not stated is filled from USUAL_MIX
+    """
 
     name: str
     users: float | None = None
@@ -25,9 +32,11 @@ class Answers:
     budget: float | None = None
     currency: str = "USD"
     models: tuple[str, ...] = ()
-    mix: str = "chat"
+    mix: str | None = None
     input_tokens: float | None = None
     output_tokens: float | None = None
+    input_law: str | None = None
+    output_law: str | None = None
     ttft_s: float | None = None
     tpot_s: float | None = None
     bill: float | None = None
@@ -43,6 +52,11 @@ class Answers:
     per_mtok: float | None = None
     region: str | None = None
     offers: tuple[OwnOffer, ...] = ()
+
+    @property
+    def filling(self) -> str:
+        """Name of the public traffic that fills what was not given."""
+        return self.mix or USUAL_MIX
 
     @property
     def volumes(self) -> list[str]:
@@ -103,8 +117,8 @@ def check(answers: Answers, currencies: set[str]) -> None:
         problems.append(f"NAME {shown(answers.name)} is not a name; write letters, digits, `_`, `-` or `.`, at most 80")
     if answers.currency not in currencies:
         problems.append(f"--currency {shown(answers.currency)} has no rate; {nearest(answers.currency, currencies)}")
-    if answers.mix not in public.load().mixes:
-        problems.append(f"--mix {shown(answers.mix)} is no public traffic; {nearest(answers.mix, public.load().mixes)}")
+    if answers.filling not in public.load().mixes:
+        problems.append(f"--mix {shown(answers.filling)} is no public traffic; {nearest(answers.filling, public.load().mixes)}")
     if answers.bill is not None and answers.requests_per_user is not None:
         problems.append("--requests-per-user and --from-bill: the bill says how many requests there are; leave one out")
     problems += _volume_problems(answers)

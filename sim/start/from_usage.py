@@ -11,6 +11,7 @@ from sim.errors import InputError
 from sim.start import parts, public
 from sim.start.answers import Answers
 from sim.start.draft import ClassDraft, Draft, Gap, Value
+from sim.start.lengths import Known, both_lengths, stated
 from sim.start.names import known_model, whole_shares
 from sim.start.starter import DEFAULT_MODEL, MARKS
 from sim.traffic.readers import Usage
@@ -88,16 +89,22 @@ def _class(answers: Answers, used: ModelUsage, index: int, name: str, share: str
     if not answers.models and found is None:
         chosen = replace(chosen, comment=origin, filled=True)
     gaps += more
-    means = [answers.input_tokens, answers.output_tokens]
-    for side, total in enumerate((used.input_tokens, used.output_tokens)):
-        if means[side] is None and total is not None and used.requests:
-            means[side] = max(1.0, total / used.requests)
     context = parts.context_of(parts.names_of(chosen), catalog)
-    asked, answer, more = parts.both_lengths(answers, index, (means[0], means[1]), ("the export", "the export"), context)
+    asked, answer, more = both_lengths(answers, index, _lengths(answers, used), context)
     gaps += more
     ttft, tpot, e2e, more = parts.limits(answers, index)
     gaps += more
     return ClassDraft(name, Value(share, "part of the export's requests"), asked, answer, chosen, ttft, tpot, e2e=e2e)
+
+
+def _lengths(answers: Answers, used: ModelUsage) -> tuple[Known | None, Known | None]:
+    """What the user says of prompt and answer, else the means of the export, whose requests differ."""
+    given, totals = stated(answers), (used.input_tokens, used.output_tokens)
+    prompt, reply = (
+        side if side is not None or total is None or not used.requests else Known(max(1.0, total / used.requests), "the export", True)
+        for side, total in zip(given, totals, strict=True)
+    )
+    return prompt, reply
 
 
 def _traffic(answers: Answers, usage: Usage, requests: float, gaps: list[Gap]) -> dict[str, Value]:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 
 from sim.catalog.facts import Catalog
 from sim.errors import InputError
-from sim.scenario import shapes
 from sim.start import public
 from sim.start.answers import Answers
 from sim.start.draft import Gap, Value
-from sim.start.length_laws import longest, scaled_law
 from sim.start.own_offer import OwnOffer
 
 GIVEN = "given"
@@ -24,49 +21,6 @@ def usual(gap: str, path: str, unit: str = "") -> tuple[Value, Gap]:
     ends = (str(row.low), str(row.high))
     text = f"range {row.low} to {row.high}{unit}; {row.source}"
     return Value(str(row.value), text, filled=True), Gap(path, row.label, *ends, row.source)
-
-
-def lengths(answers: Answers, side: str, index: int, mean: float | None, origin: str, most: float = math.inf) -> tuple[Value, list[Gap]]:
-    """The token law of one side ("input" or "output"): the named public shape, scaled where the mean is known from `origin`.
-
-    No length is above `most`: what was cut is said. A mean that is not below it stays as it is.
-    """
-    mix = public.load().mixes[answers.mix]
-    shape = getattr(mix, side)
-    law = shapes.load().tokens[shape]
-    if mean is not None:
-        top = longest(shape, mean)
-        cut = (
-            ""
-            if top <= most or mean >= most
-            else f"; its longest are cut from {top:,.0f} to {most:,.0f} tokens, which the model's context holds"
-        )
-        comment = f"mean {mean:,.0f} tokens from {origin}; the shape around it is filled: {shape}, {mix.source}{cut}"
-        return Value(scaled_law(shape, mean, most if cut else math.inf), comment), []
-    width = public.load().gaps["length_factor"]
-    low, high = (scaled_law(shape, law.mean * factor, most if law.mean * factor < most else math.inf) for factor in (width.low, width.high))
-    span = f"{law.mean * width.low:,.0f} .. {law.mean * width.high:,.0f}"
-    gap = Gap(f"request_classes.{index}.{side}_tokens", f"mean {side} tokens", low, high, width.source, span)
-    if law.tokens[-1] > most > law.mean:
-        words = f"mean {law.mean:,.0f} tokens; {mix.source}; its longest are cut from {law.tokens[-1]:,.0f} to {most:,.0f} tokens"
-        return Value(scaled_law(shape, law.mean, most), words, filled=True), [gap]
-    return Value(shape, f"mean {law.mean:,.0f} tokens; {mix.source}", filled=True), [gap]
-
-
-def both_lengths(
-    answers: Answers, index: int, means: tuple[float | None, float | None], origins: tuple[str, str], context: int | None
-) -> tuple[Value, Value, list[Gap]]:
-    """Laws of prompt and answer that together fit `context`, the shortest of the models that may answer; None: not known.
-
-    The answer takes at most a quarter of it, the prompt what its longest answer leaves.
-    """
-    space = math.inf if context is None else float(context)
-    answer, gaps = lengths(answers, "output", index, means[1], origins[1], space // 4)
-    mix = public.load().mixes[answers.mix]
-    mean = means[1] if means[1] is not None else shapes.load().tokens[mix.output].mean
-    room = space - min(longest(mix.output, mean), space // 4) if space < math.inf else space
-    asked, more = lengths(answers, "input", index, means[0], origins[0], room - 1)
-    return asked, answer, [*more, *gaps]
 
 
 def context_of(names: Iterable[str], catalog: Catalog) -> int | None:

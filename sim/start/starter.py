@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from sim.catalog.facts import Catalog
-from sim.scenario import shapes
-from sim.start import parts, public
+from sim.start import parts
 from sim.start.answers import Answers
 from sim.start.draft import ClassDraft, Draft, Gap, Value
+from sim.start.lengths import both_lengths, stated
 from sim.start.stated_traffic import day_of, stated_traffic
 
 DEFAULT_USERS = 10_000.0
@@ -26,9 +26,8 @@ def starter(answers: Answers, catalog: Catalog, conversations: float | None = No
     else:
         chosen, more = Value(f"[{DEFAULT_MODEL}]", "an assumption: a small open model", filled=True), []
     gaps += more
-    means, origin = _means(answers)
     context = parts.context_of(parts.names_of(chosen), catalog)
-    asked, answer, more = parts.both_lengths(answers, 0, means, (origin, origin), context)
+    asked, answer, more = both_lengths(answers, 0, stated(answers), context)
     gaps += more
     ttft, tpot, e2e, more = parts.limits(answers, 0)
     gaps += more
@@ -54,17 +53,6 @@ def starter(answers: Answers, catalog: Catalog, conversations: float | None = No
         gaps=tuple(gaps),
         notes=(f"Made by {made}. {MARKS}",),
     )
-
-
-def _means(answers: Answers) -> tuple[tuple[float | None, float | None], str]:
-    """Mean prompt and answer, and who says so; a total is split as the public traffic of the mix splits it."""
-    if answers.total_tokens is None:
-        return (answers.input_tokens, answers.output_tokens), "you"
-    mix = public.load().mixes[answers.mix]
-    prompt, reply = (shapes.load().tokens[shape].mean for shape in (mix.input, mix.output))
-    part = prompt / (prompt + reply)
-    total = answers.total_tokens
-    return (total * part, total * (1 - part)), f"you: {total:,.0f} in all, split as in public traffic ({part:.0%} prompt)"
 
 
 def _traffic(answers: Answers, conversations: float | None, gaps: list[Gap]) -> dict[str, Value]:

@@ -38,12 +38,12 @@ def _concurrent(answers: Answers, gaps: list[Gap]) -> dict[str, Value]:
 
 def day_of(answers: Answers, gaps: list[Gap]) -> dict[str, Value]:
     """Shape of the day, weekend and busiest minute: those of the mix where public traffic tells them, else the usual ones."""
-    mix = public.load().mixes[answers.mix]
+    mix = public.load().mixes[answers.filling]
     own = {"day_shape": mix.day_shape, "weekend_factor": "" if mix.weekend_factor is None else f"{mix.weekend_factor:g}"}
     found = {}
     for key in SHAPE_KEYS:
         found[key], gap = parts.usual(key, f"traffic.{key}")
         if own.get(key):
-            found[key] = Value(own[key], f"of {answers.mix} traffic; Azure LLM inference trace 2024 (CC-BY-4.0)", filled=True)
+            found[key] = Value(own[key], f"of {answers.filling} traffic; Azure LLM inference trace 2024 (CC-BY-4.0)", filled=True)
         gaps.append(gap)
     return found

@@ -13,6 +13,7 @@ from sim.errors import InputError
 from sim.scenario import load_scenario
 from sim.scenario.scenario import ConstantTraffic, Scenario, SyntheticTraffic
 from sim.start.answers import Answers, check, span
+from sim.start.lengths import stated_length
 from sim.start.own_offer import own_offer
 from sim.traffic import demand
 
@@ -128,3 +129,35 @@ def test_code_has_office_hours(tmp_path: Path) -> None:
 def test_a_side_that_serves_nothing_is_said_in_a_sentence(tmp_path: Path) -> None:
     new = new_scenario(Answers("n", users=10, models=("gpt-4.1",)), tmp_path / "n.yaml", CATALOG, None, True, lambda _: None)
     assert "none or more" not in render_new(new) and "nobody" not in render_new(new)
+
+
+def test_a_stated_length_is_the_length_of_every_request_and_new_says_so(tmp_path: Path) -> None:
+    answers = Answers("n", concurrent=100, every_s=5, input_tokens=1024, output_tokens=128, models=("qwen2.5-7b",), e2e_s=1.5)
+    new = new_scenario(answers, tmp_path / "n.yaml", CATALOG, None, True, lambda _: None)
+    (only,) = load_scenario(new.path).request_classes
+    assert only.input_tokens is not None and set(only.input_tokens.tokens) == {1024.0} and set(only.output_tokens.tokens) == {128.0}
+    assert "all prompts of 1,024 tokens and answers of 128 tokens" in " ".join(render_new(new).split())
+
+
+def test_a_named_mix_spreads_a_stated_mean(tmp_path: Path) -> None:
+    (only,) = made(tmp_path, rate_rps=2, mix="chat", output_tokens=128, models=("qwen2.5-7b",)).request_classes
+    assert only.output_tokens.mean == pytest.approx(128, rel=0.01) and only.output_tokens.tokens[-1] > 300
+
+
+def test_a_length_may_be_stated_as_mean_and_quantiles(tmp_path: Path) -> None:
+    mean, law = stated_length("--input-tokens", "mean=1024, p50=900")
+    (only,) = made(tmp_path, rate_rps=2, input_tokens=mean, input_law=law, output_tokens=128, models=("qwen2.5-7b",)).request_classes
+    assert only.input_tokens is not None and only.input_tokens.mean == pytest.approx(1024, rel=0.001)
+
+
+@pytest.mark.parametrize("text", ["mean=5", "p50=9,p50=8", "p0=4,mean=5", "p50=900,p99=8", "median=4", "p50=", "p50=9,mean=x"])
+def test_a_length_that_is_no_law_is_told(text: str) -> None:
+    with pytest.raises(InputError, match="--input-tokens"):
+        stated_length("--input-tokens", text)
+
+
+def test_what_a_log_says_already_is_refused_and_not_ignored(tmp_path: Path) -> None:
+    log = tmp_path / "log.csv"
+    log.write_text("arrival_s,input_tokens,output_tokens\n" + "".join(f"{i},100,20\n" for i in range(50)))
+    with pytest.raises(InputError, match="leave out --rate, --input-tokens"):
+        new_scenario(Answers("n", rate_rps=2, input_tokens=5), tmp_path / "n.yaml", CATALOG, log, True, lambda _: None)

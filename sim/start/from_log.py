@@ -35,7 +35,8 @@ def log_draft(answers: Answers, log: ReadLog, place: str, catalog: Catalog) -> D
     for index, (name, rows) in enumerate(groups):
         mine, said = asked.get(name, (names, origin))
         chosen, more = parts.models(mine, index, catalog, said)
-        ttft, tpot, e2e, limits = parts.limits(answers, index)
+        kind = parts.kind_of(chosen, catalog)
+        ttft, tpot, e2e, limits = parts.limits(answers, index, kind)
         gaps += [*more, *limits]
         if not answers.models and not log.models:
             chosen = Value(chosen.text, f"an assumption: {origin}", filled=True)
@@ -49,6 +50,7 @@ def log_draft(answers: Answers, log: ReadLog, place: str, catalog: Catalog) -> D
                 ttft=ttft,
                 tpot=tpot,
                 e2e=e2e,
+                kind=kind,
             )
         )
     offers, relays = parts.candidates({model for each in classes for model in parts.names_of(each.models)}, catalog, answers.offers)

@@ -92,9 +92,13 @@ def _class(answers: Answers, used: ModelUsage, index: int, name: str, share: str
     context = parts.context_of(parts.names_of(chosen), catalog)
     asked, answer, more = both_lengths(answers, index, _lengths(answers, used), context)
     gaps += more
-    ttft, tpot, e2e, more = parts.limits(answers, index)
+    kind = parts.kind_of(chosen, catalog)
+    if kind == "embedding":
+        answer = Value("1", "an embedding has no answer; the engine counts the vector as one token")
+        gaps[:] = [gap for gap in gaps if gap.path != f"request_classes.{index}.output_tokens"]
+    ttft, tpot, e2e, more = parts.limits(answers, index, kind)
     gaps += more
-    return ClassDraft(name, Value(share, "part of the export's requests"), asked, answer, chosen, ttft, tpot, e2e=e2e)
+    return ClassDraft(name, Value(share, "part of the export's requests"), asked, answer, chosen, ttft, tpot, kind, e2e)
 
 
 def _lengths(answers: Answers, used: ModelUsage) -> tuple[Known | None, Known | None]:

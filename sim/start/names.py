@@ -11,10 +11,10 @@ from sim.scenario.read.document import nearest, shown
 VENDORS = r"(?:(?:us|eu|apac|jp|global)\.)?(?:meta|mistralai|mistral|qwen|openai|anthropic|google|deepseek|amazon|cohere|xai)\."
 HEADS = re.compile(rf"^(?:{VENDORS}|meta-(?=llama)|mistralai-|openai-|anthropic-|google-|qwen-(?=qwen))")
 DATE = r"20\d\d-?\d\d-?\d\d|(?:0[1-9]|1[0-2])-[0-3]\d|2[3-9](?:0[1-9]|1[0-2])|(?:0[1-9]|1[0-2])[0-3]\d"
-WORDS = (
-    "instruct|chat|it|turbo|latest|hf|maas|fp8|bf16|fp16|dynamic|awq|gptq|int4|int8|4bit|w4a16|w8a8|gguf|bnb|nvfp4|mxfp4|versatile|instant"
-)
-TAILS = re.compile(rf"(?:[-@](?:{DATE})|-(?:{WORDS})|-00\d|-v\d+:\d|-\d:\d|-v0\.\d|:(?:free|nitro|floor|online|exacto))$")
+WORDS = "instruct|chat|it|turbo|latest|hf|maas|fp8|bf16|fp16|dynamic|awq|gptq|int4|int8|4bit|w4a16|w8a8|gguf|bnb|nvfp4|mxfp4"
+SERVED = "versatile|instant|free"  # words of relays
+QUANTIZED = r"quantized\.w\d+a\d+|q\d(?:-[01k])?(?:-[sml])?"  # of Hugging Face, of Ollama
+TAILS = re.compile(rf"(?:[-@](?:{DATE})|-(?:{WORDS}|{SERVED}|{QUANTIZED})|-00\d|-v\d+:\d|-\d:\d|-v0\.\d|:(?:free|nitro|floor|online|exacto))$")
 
 
 def known_model(name: str, catalog: Catalog) -> str | None:
@@ -58,14 +58,16 @@ def named_model(name: str, catalog: Catalog) -> str:
     if found is None:
         models = {*catalog.models, *(relay.model for relay in catalog.relays.values())}
         raise InputError(f"--model {shown(name)} is no model of the catalogue, and no relay serves it; {nearest(name, models)}")
-    if (found in catalog.models and catalog.models[found].kind == "embedding") or found in _embeddings(catalog):
+    if embeds(found, catalog):
         raise InputError(f"--model {found} makes embeddings, `new` writes classes that answer; start from scenarios/rag_search.yaml")
     return found
 
 
-def _embeddings(catalog: Catalog) -> set[str]:
-    """Models that relays sell as embeddings."""
-    return {relay.model for relay in catalog.relays.values() if relay.kind == "embedding"}
+def embeds(model: str, catalog: Catalog) -> bool:
+    """Whether a model of the catalogue, or of its relays, makes embeddings instead of answers."""
+    if model in catalog.models:
+        return catalog.models[model].kind == "embedding"
+    return any(relay.model == model and relay.kind == "embedding" for relay in catalog.relays.values())
 
 
 def whole_shares(parts: list[float]) -> list[str]:

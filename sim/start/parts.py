@@ -9,6 +9,7 @@ from sim.errors import InputError
 from sim.start import public
 from sim.start.answers import Answers
 from sim.start.draft import Gap, Value
+from sim.start.names import embeds
 from sim.start.own_offer import OwnOffer
 
 GIVEN = "given"
@@ -34,10 +35,11 @@ def context_of(names: Iterable[str], catalog: Catalog) -> int | None:
     return min(found, default=None)
 
 
-def limits(answers: Answers, index: int) -> tuple[Value | None, Value | None, Value | None, list[Gap]]:
+def limits(answers: Answers, index: int, kind: str = "chat") -> tuple[Value | None, Value | None, Value | None, list[Gap]]:
     """The promises of a class at p95 (TTFT, TPOT, E2E), and the gaps where they were not given.
 
-    With a promise on the whole answer, those on its parts are not filled. A job has no promise but its deadline.
+    With a promise on the whole answer, those on its parts are not filled. A job has no promise but its deadline, an embedding none on the
+    tokens after the first.
     """
     if answers.job is not None:
         return None, None, None, []
@@ -45,6 +47,9 @@ def limits(answers: Answers, index: int) -> tuple[Value | None, Value | None, Va
     gaps = []
     whole = None if answers.e2e_s is None else Value(f"{{p95: {answers.e2e_s:g}}}", f"{GIVEN}, seconds for the whole answer")
     for metric, given in (("ttft", answers.ttft_s), ("tpot", answers.tpot_s)):
+        if kind == "embedding" and metric == "tpot":
+            found.append(None)
+            continue
         value, gap = usual(metric, f"request_classes.{index}.slo.{metric}.p95", " s")
         if given is not None:
             found.append(Value(f"{{p95: {given:g}}}", f"{GIVEN}, seconds"))
@@ -59,7 +64,7 @@ def limits(answers: Answers, index: int) -> tuple[Value | None, Value | None, Va
 def models(names: tuple[str, ...], index: int, catalog: Catalog, origin: str) -> tuple[Value, list[Gap]]:
     """The models that may answer: those of `origin`, with open weights next to them where nothing of it can be self-hosted."""
     own = list(dict.fromkeys(names))
-    if any(name in catalog.models for name in own):
+    if any(name in catalog.models or embeds(name, catalog) for name in own):
         return Value(_list(own), f"from {origin}"), []
     beside = [name for each in own for name in public.stand_ins(each) if name in catalog.models]
     both = list(dict.fromkeys([*own, *beside]))
@@ -68,6 +73,11 @@ def models(names: tuple[str, ...], index: int, catalog: Catalog, origin: str) ->
     span = f"{', '.join(own)} only .. with {open_names}"
     gap = Gap(f"request_classes.{index}.models", "models that may answer", _list(own), _list(both), words, span)
     return Value(_list(both), words, filled=True), [gap]
+
+
+def kind_of(value: Value, catalog: Catalog) -> str:
+    """The kind of a class that these models answer: embedding where all of them make embeddings, else chat."""
+    return "embedding" if all(embeds(name, catalog) for name in names_of(value)) else "chat"
 
 
 def names_of(value: Value) -> list[str]:
@@ -83,7 +93,7 @@ def candidates(wanted: set[str], catalog: Catalog, own: Sequence[OwnOffer] = ())
     offers = [name for name in public.load().offers if name in catalog.offers] if wanted & set(catalog.models) else []
     if own:
         offers = [each.text for each in own]
-    relays = [each.id for each in catalog.relays.values() if each.model in wanted and each.grade != "claimed" and each.kind == "chat"]
+    relays = [each.id for each in catalog.relays.values() if each.model in wanted and each.grade != "claimed"]
     if not offers and not relays:
         raise InputError(f"no offer and no relay of the catalogue serves {', '.join(sorted(wanted))}; name another model with --model")
     return (

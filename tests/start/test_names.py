@@ -37,6 +37,11 @@ RIGHT = {
     "ollama/llama3.1:8b": "llama-3.1-8b",
     "openai/gpt-oss-20b": "gpt-oss-20b",
     "microsoft/Phi-4-mini-instruct": "phi-4-mini",
+    "neuralmagic/Meta-Llama-3.1-8B-Instruct-quantized.w4a16": "llama-3.1-8b",
+    "ollama/llama3.3:70b-instruct-q4_K_M": "llama-3.3-70b",
+    "together_ai/meta-llama/Llama-3.3-70B-Instruct-Turbo-Free": "llama-3.3-70b",
+    "global.anthropic.claude-haiku-4-5-20251001-v1:0": "claude-haiku-4.5",
+    "azure/text-embedding-3-large": "text-embedding-3-large",
 }
 ASKED = [
     "gpt-4.1-nano", "gpt-4o-mini", "gpt-41", "meta-llama/Meta-Llama-3-8B-Instruct", "deepseek-ai/DeepSeek-R1-Distill-Llama-70B",

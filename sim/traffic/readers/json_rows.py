@@ -13,8 +13,8 @@ import numpy as np
 from sim.errors import InputError
 from sim.traffic.readers.files import gzip_faults, open_log, whole_text
 from sim.traffic.readers.log_rows import Floats, Longs
-from sim.traffic.readers.parse import Codes, Instants, numbers
-from sim.traffic.readers.table import TEXT, TIME, Layout, Table
+from sim.traffic.readers.parse import Codes, Instants, cached_tokens, numbers
+from sim.traffic.readers.table import CACHED, TEXT, TIME, Layout, Table
 
 TORN, BLANK = "torn row (not a JSON object)", "blank line"
 ROW_LISTS = ("data", "logs", "rows", "requests")  # keys under which exports keep their rows
@@ -126,6 +126,8 @@ def object_table(path: Path, form: Layout, objects: Iterator[Row]) -> Table:
             codes = Codes()
             table.codes[name] = codes([_text(cell) for cell in cells[name]])
             table.names[name] = codes.names
+        elif kind == CACHED:
+            table.columns[name] = np.array([cached_tokens(cell if isinstance(cell, str) else json.dumps(cell)) for cell in cells[name]])
         else:
             table.columns[name] = _times(path, cells[name], table.lines) if kind == TIME else numbers([_text(cell) for cell in cells[name]])
     return table

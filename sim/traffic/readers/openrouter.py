@@ -41,8 +41,8 @@ def _sums(table: Table) -> Sums:
         lines=table.lines,
         width_s=table.columns["date"] * 0 + 86_400.0,
         usd=table.columns.get("usage"),
-        model_code=table.codes.get("model"),
-        model_names=table.names.get("model", ()),
+        model_code=table.codes.get("model", table.codes.get("model_permaslug")),
+        model_names=table.names.get("model", table.names.get("model_permaslug", ())),
     )
 
 
@@ -55,6 +55,6 @@ FORMAT = CsvFormat(
 DAILY = UsageFormat(
     name="OpenRouter daily activity",
     required={"date": TIME, "requests": NUMBER, "prompt_tokens": NUMBER, "completion_tokens": NUMBER},
-    optional={"model": TEXT, "usage": NUMBER},
+    optional={"model": TEXT, "model_permaslug": TEXT, "usage": NUMBER},
     sums=_sums,
 )

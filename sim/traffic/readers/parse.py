@@ -40,6 +40,20 @@ def _number(cell: str) -> float:
         return math.nan
 
 
+CACHED = re.compile(r'"(?:cached_tokens|cache_read_input_tokens)"\s*:\s*(\d{1,9})\b')
+
+
+def cached_tokens(cell: str) -> float:
+    """The prompt tokens that a provider says it had cached, from the usage in a cell of JSON; NaN where none is told.
+
+    OpenAI says `cached_tokens`, Anthropic `cache_read_input_tokens`; gateways write both with the same number.
+
+    >>> cached_tokens('{"usage_object": {"prompt_tokens_details": {"cached_tokens": 768}}}'), cached_tokens('{"cached_tokens": null}')
+    (768.0, nan)
+    """
+    return max((float(found) for found in CACHED.findall(cell)), default=math.nan)
+
+
 def instants(cells: Sequence[str]) -> Floats:
     """ISO date-times as seconds since 1970; NaN for what is none. Up to nine fractional digits; no zone means UTC.
 

@@ -18,13 +18,14 @@ import numpy as np
 from sim.errors import InputError
 from sim.traffic.readers.files import LONGEST_LINE, gzip_faults, open_log
 from sim.traffic.readers.log_rows import Floats, Longs, Raw
-from sim.traffic.readers.parse import Codes, Instants, numbers
+from sim.traffic.readers.parse import Codes, Instants, cached_tokens, numbers
 
 csv.field_size_limit(LONGEST_LINE)  # logs carry whole prompts in cells that are skipped; the module's limit of 128 kB would stop there
 CHUNK_ROWS = 300  # rows and their cells stay in the processor's cache: at 2,000 wide rows take 1.5 times as long
 LOOK_ROWS, LONG_CHARACTERS = 20, 2**20
 MOST_INSIDE = 0.01
 NUMBER, TIME, TEXT = "number", "time", "text"
+CACHED = "cached"  # a cell of JSON of which nothing but the number of cached prompt tokens is read
 
 
 @dataclass
@@ -54,7 +55,7 @@ class Table:
 class Layout:
     """Columns of a format, recognised by its header or keys: all of `required` must be there, in any order and letter case.
 
-    required, optional   lower-case column name -> NUMBER, TIME (ISO date-time) or TEXT
+    required, optional   lower-case column name -> NUMBER, TIME (ISO date-time), TEXT or CACHED
     """
 
     name: str
@@ -174,6 +175,8 @@ class _Columns:
         for (name, (_, kind)), cells in zip(self._wanted.items(), wanted, strict=True):
             if kind == TEXT:
                 self._code_parts[name].append(self._codes[name](cells))
+            elif kind == CACHED:
+                self._parts[name].append(np.array([cached_tokens(cell) for cell in cells]))
             else:
                 self._parts[name].append(self._instants[name](cells, lines) if kind == TIME else numbers(cells))
 

@@ -13,6 +13,7 @@ from optimize.estimate.input_ranking import Effect, cached_effect, effects, rank
 from optimize.estimate.rough_prices import Pricer, Quick, price_row
 from optimize.money import to_currency, to_usd
 from optimize.money.amounts import scaled_usd, share_of
+from optimize.money.owned_price import with_owned_prices
 from sim.catalog.facts import Catalog, Relay
 from sim.errors import InputError
 from sim.scenario import load_scenario
@@ -53,8 +54,10 @@ class NewScenario:
     recomputed_usd: float | None = None
 
 
-def new_scenario(answers: Answers, path: Path, catalog: Catalog, log: Path | None, force: bool, tell: Tell) -> NewScenario:
-    """Writes a scenario to `path`; nothing is written when anything is wrong. Raises InputError."""
+def new_scenario(
+    answers: Answers, path: Path, catalog: Catalog, log: Path | None, force: bool, tell: Tell, said: Sequence[str] = ()
+) -> NewScenario:
+    """Writes a scenario to `path`; nothing is written when anything is wrong. `said` comes first in its notes. Raises InputError."""
     check(answers, {"USD", *catalog.fx_usd})
     check_target(path, force)
     answers = replace(answers, models=tuple(named_model(each, catalog) for each in answers.models))
@@ -87,7 +90,7 @@ def new_scenario(answers: Answers, path: Path, catalog: Catalog, log: Path | Non
         quick=quick,
         filled=tuple(filled_values(draft)),
         effects=ranked([*moved, *cached]),
-        notes=tuple(words for words in (told, *_notes(row), length_note(answers)) if words),
+        notes=tuple(words for words in (*said, told, *_notes(row), length_note(answers)) if words),
         row=row,
         bill_usd=bill_usd,
         recomputed_usd=recomputed,
@@ -102,10 +105,13 @@ class _Trial:
 
     def price(self, draft: Draft) -> Quick:
         self.path.write_text(scenario_text(draft), encoding="utf-8")
-        return self.again([])
+        try:
+            return self.again([])
+        except InputError as error:  # of a file that no one will see: its lines are those of the new scenario
+            raise InputError([each.replace(str(self.path), f"{draft.name}.yaml (not written)") for each in error.problems]) from None
 
     def again(self, overrides: Sequence[str]) -> Quick:
-        return self.pricer.quick(load_scenario(self.path, overrides, catalog=self.catalog))
+        return self.pricer.quick(with_owned_prices(load_scenario(self.path, overrides, catalog=self.catalog)))
 
 
 def _bill_row(answers: Answers, catalog: Catalog, log: Path | None) -> Relay | None:

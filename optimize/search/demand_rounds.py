@@ -81,10 +81,11 @@ def _shorter_job(market: Market, settled: Settled) -> Traffic | None:
         capacity = terms.slope * solution.hosts[p] * terms.option.replicas_per_host - terms.intercept
         busy = max(busy, float(load[t] / capacity[t]) if capacity[t] > 0 else 1.0)
     assert isinstance(scenario.traffic, ConstantTraffic)
-    hours = math.ceil(scenario.traffic.busy_h * busy / BUSY)
-    if not 0 < busy < BUSY or hours >= scenario.traffic.busy_h:
+    now_h = scenario.traffic.busy_h / job.runs
+    hours = math.ceil(round(now_h * busy / BUSY, 9))
+    if not 0 < busy < BUSY or hours >= round(now_h, 9):
         return None
-    return replace(scenario.traffic, busy_h=float(hours), rate_rps=job.amount / hours / HOUR_S)
+    return replace(scenario.traffic, busy_h=hours * job.runs, rate_rps=job.amount / hours / HOUR_S)
 
 
 def demand_notes(market: Market, settled: Settled) -> tuple[str, ...]:
@@ -101,6 +102,12 @@ def demand_notes(market: Market, settled: Settled) -> tuple[str, ...]:
         months = job.deadline_h / HOURS_A_MONTH
         return (f"The job of {job.amount:,.0f} requests takes {months:.1f} months at {scenario.traffic.rate_rps:.4g} requests/s: the job "
                 f"costs {months:.1f} times the month.",)  # fmt: skip
+    if job.every_h is not None:
+        return (
+            f"A job that comes every {job.every_h:g} h, {job.runs:.1f} times a month: each run has {job.amount:,.0f} requests in "
+            f"{busy_h / job.runs:.4g} h of at most {job.deadline_h:g} h, at {scenario.traffic.rate_rps:.4g} requests/s; the month's cost "
+            "is that of all runs, and hours between them are not paid for, except hosts that are sold by the month.",
+        )
     return (
         f"A job that is done once: {job.amount:,.0f} requests in {busy_h:g} h of at most {job.deadline_h:g} h, at "
         f"{scenario.traffic.rate_rps:.4g} requests/s; the month's cost is the cost of the job, and the rest of the month is not paid "

@@ -119,6 +119,12 @@ class Job:
 
     amount: float
     deadline_h: float
+    every_h: float | None = None  # between the starts of two runs; None: done once
+
+    @property
+    def runs(self) -> float:
+        """How often it is done in a month of 730 hours."""
+        return 1.0 if self.every_h is None else 730.0 / self.every_h
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,8 @@ def traffic_of(spec: TrafficSpec, classes: tuple[RequestClass, ...], folder: Pat
     if isinstance(spec, RateTraffic):
         return ConstantTraffic(**spec.model_dump())
     if isinstance(spec, JobTraffic):
-        return job_traffic(spec.job.amount, spec.job.deadline / HOUR_S)
+        every_h = None if spec.job.every is None else spec.job.every / HOUR_S
+        return job_traffic(Job(spec.job.amount, spec.job.deadline / HOUR_S, every_h))
     if isinstance(spec, ConcurrentTraffic):
         return _concurrent(spec, classes)
     if isinstance(spec, VolumeTraffic):
@@ -32,9 +33,10 @@ def traffic_of(spec: TrafficSpec, classes: tuple[RequestClass, ...], folder: Pat
     return SyntheticTraffic(hour_weights=_weights(spec.day_shape), **spec.model_dump(exclude={"day_shape"}))
 
 
-def job_traffic(amount: float, deadline_h: float) -> ConstantTraffic:
-    """A job spread evenly over its deadline; one of more than a month runs at its rate all month long."""
-    return ConstantTraffic(amount / deadline_h / HOUR_S, 1.0, 0.0, job=Job(amount, deadline_h), busy_h=min(deadline_h, MONTH_H))
+def job_traffic(job: Job) -> ConstantTraffic:
+    """A job spread evenly over its deadline, in each of its runs; one of more than a month runs at its rate all month long."""
+    rate_rps = job.amount / job.deadline_h / HOUR_S
+    return ConstantTraffic(rate_rps, 1.0, 0.0, job=job, busy_h=min(job.deadline_h * job.runs, MONTH_H))
 
 
 def _weights(day: str | list[float]) -> tuple[float, ...]:

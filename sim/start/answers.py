@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pydantic_core import PydanticCustomError
 
 from sim.errors import InputError
+from sim.scenario import shapes
 from sim.scenario.read.document import nearest, shown
 from sim.scenario.schema.traffic import span_s
 from sim.start import public
@@ -52,6 +53,8 @@ class Answers:
     per_mtok: float | None = None
     region: str | None = None
     offers: tuple[OwnOffer, ...] = ()
+    owned: tuple[OwnOffer, ...] = ()
+    day_shape: str | None = None
 
     @property
     def filling(self) -> str:
@@ -126,6 +129,18 @@ def check(answers: Answers, currencies: set[str]) -> None:
         raise InputError(problems)
 
 
+PLACES = {"europe": "eu", "usa": "us", "china": "cn", "india": "in", "gb": "uk", "japan": "jp"}
+
+
+def place(text: str | None) -> str | None:
+    """A region as prices state it.
+
+    >>> place("EU"), place("Europe")
+    ('eu', 'eu')
+    """
+    return None if text is None else PLACES.get(text.strip().lower(), text.strip().lower())
+
+
 def _volume_problems(answers: Answers) -> list[str]:
     """Volumes that contradict each other, and options that need another."""
     problems = []
@@ -134,8 +149,14 @@ def _volume_problems(answers: Answers) -> list[str]:
         problems.append(f"{' and '.join(stated)}: each says how many requests come; write one of them")
     if answers.bill is not None and set(stated) - {"--users", "--requests-per-month"}:
         problems.append(f"{stated[0]} and --from-bill: the bill says how many requests there are; leave one out")
-    if (answers.think_time_s is not None or answers.every_s is not None) and answers.concurrent is None:
-        problems.append("--think-time and --every: say how users at once pause; write --concurrent N with them")
+    if answers.think_time_s is not None and answers.concurrent is None:
+        problems.append("--think-time: says how users at once pause; write --concurrent N with it")
+    if answers.every_s is not None and answers.concurrent is None and answers.job is None:
+        problems.append("--every: says how often users ask, or how often a job comes again; write --concurrent N or --job N with it")
+    if answers.day_shape is not None and answers.day_shape not in shapes.load().days:
+        problems.append(f"--day-shape {shown(answers.day_shape)} is no shape; {nearest(answers.day_shape, shapes.load().days)}")
+    if answers.day_shape is not None and (answers.rate_rps is not None or answers.job is not None):
+        problems.append("--day-shape: --rate is the same in every hour, and a --job has a deadline; leave it out")
     if answers.think_time_s is not None and answers.every_s is not None:
         problems.append("--think-time and --every: write one of the two")
     if (answers.job is None) != (answers.deadline_s is None):

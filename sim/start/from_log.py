@@ -53,7 +53,7 @@ def log_draft(answers: Answers, log: ReadLog, place: str, catalog: Catalog) -> D
                 kind=kind,
             )
         )
-    offers, relays = parts.candidates({model for each in classes for model in parts.names_of(each.models)}, catalog, answers.offers)
+    offers, relays = parts.candidates({model for each in classes for model in parts.names_of(each.models)}, catalog, answers)
     hours = float(log.arrival_s[-1]) * log.kept / max(1, log.kept - 1) / HOUR_S
     rate = log.kept / max(hours, 1e-9)
     traffic = {

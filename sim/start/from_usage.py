@@ -40,7 +40,7 @@ def usage_draft(answers: Answers, usage: Usage, catalog: Catalog) -> Draft:
         name = class_name(each.model or "all", taken)
         taken.add(name)
         classes.append(_class(answers, each, index, name, shares[index], catalog, gaps))
-    offers, relays = parts.candidates({model for each in classes for model in parts.names_of(each.models)}, catalog, answers.offers)
+    offers, relays = parts.candidates({model for each in classes for model in parts.names_of(each.models)}, catalog, answers)
     budget = Value("0", "not known yet", filled=True)
     if answers.budget is not None:
         budget = Value(parts.plain(answers.budget), f"{parts.GIVEN}, {answers.currency} a month")

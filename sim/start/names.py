@@ -14,7 +14,8 @@ DATE = r"20\d\d-?\d\d-?\d\d|(?:0[1-9]|1[0-2])-[0-3]\d|2[3-9](?:0[1-9]|1[0-2])|(?
 WORDS = "instruct|chat|it|turbo|latest|hf|maas|fp8|bf16|fp16|dynamic|awq|gptq|int4|int8|4bit|w4a16|w8a8|gguf|bnb|nvfp4|mxfp4"
 SERVED = "versatile|instant|free"  # words of relays
 QUANTIZED = r"quantized\.w\d+a\d+|q\d(?:-[01k])?(?:-[sml])?"  # of Hugging Face, of Ollama
-TAILS = re.compile(rf"(?:[-@](?:{DATE})|-(?:{WORDS}|{SERVED}|{QUANTIZED})|-00\d|-v\d+:\d|-\d:\d|-v0\.\d|:(?:free|nitro|floor|online|exacto))$")
+BUILDS = r"-00\d|-v\d+:\d|-\d:\d|-v0\.\d|:(?:free|nitro|floor|online|exacto)"
+TAILS = re.compile(rf"(?:[-@](?:{DATE})|-(?:{WORDS}|{SERVED}|{QUANTIZED})|{BUILDS})$")
 
 
 def known_model(name: str, catalog: Catalog) -> str | None:

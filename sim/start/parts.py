@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from sim.catalog.facts import Catalog
 from sim.errors import InputError
@@ -10,7 +10,6 @@ from sim.start import public
 from sim.start.answers import Answers
 from sim.start.draft import Gap, Value
 from sim.start.names import embeds
-from sim.start.own_offer import OwnOffer
 
 GIVEN = "given"
 YOU = "you"
@@ -85,23 +84,22 @@ def names_of(value: Value) -> list[str]:
     return [name.strip() for name in value.text.strip("[]").split(",")]
 
 
-def candidates(wanted: set[str], catalog: Catalog, own: Sequence[OwnOffer] = ()) -> tuple[Value, Value]:
-    """Offers and relays that serve the wanted models, without prices that are only claimed; `own` are the user's own offers.
+def candidates(wanted: set[str], catalog: Catalog, answers: Answers) -> tuple[Value, Value]:
+    """Offers and relays that serve the wanted models, without prices that are only claimed; the user's own offers instead of the usual
+    ones, and hosts that the user has together with them.
 
     Raises InputError where there are none.
     """
     offers = [name for name in public.load().offers if name in catalog.offers] if wanted & set(catalog.models) else []
-    if own:
-        offers = [each.text for each in own]
+    stated = [each.text for each in answers.offers]
+    have = [each.text for each in answers.owned]
     relays = [each.id for each in catalog.relays.values() if each.model in wanted and each.grade != "claimed"]
-    if not offers and not relays:
+    if not offers and not relays and not stated and not have:
         raise InputError(f"no offer and no relay of the catalogue serves {', '.join(sorted(wanted))}; name another model with --model")
+    words = "one hyperscaler and cheaper clouds for each GPU; add what you can get, `servemix catalog offers`"
+    hosts = Value(_list([*have, *(stated or offers)]), GIVEN if stated else f"{'yours, then ' if have else ''}{words}", filled=not stated)
     return (
-        Value(_list(offers), GIVEN)
-        if own
-        else Value(
-            _list(offers), "one hyperscaler and cheaper clouds for each GPU; add what you can get, `servemix catalog offers`", filled=True
-        ),
+        hosts,
         Value(_list(relays), "list prices of everyone in the catalogue who serves these models; delete whom you may not use", filled=True),
     )
 

@@ -31,7 +31,7 @@ def starter(answers: Answers, catalog: Catalog, conversations: float | None = No
     gaps += more
     ttft, tpot, e2e, more = parts.limits(answers, 0)
     gaps += more
-    offers, relays = parts.candidates(set(parts.names_of(chosen)), catalog, answers.offers)
+    offers, relays = parts.candidates(set(parts.names_of(chosen)), catalog, answers)
     budget = Value("0", "not known yet", filled=True)
     if answers.budget is not None:
         budget = Value(parts.plain(answers.budget), f"{parts.GIVEN}, {answers.currency} a month")

@@ -12,8 +12,9 @@ SHAPE_KEYS = ("day_shape", "weekend_factor", "peak_minute_factor")
 def stated_traffic(answers: Answers, gaps: list[Gap]) -> dict[str, Value] | None:
     """The keys of `traffic` in the user's own words; None where only users, or nothing, was given."""
     if answers.job is not None and answers.deadline_s is not None:
-        job = f"{{amount: {parts.plain(answers.job)}, deadline: {answers.deadline_s / 3600:g}h}}"
-        return {"job": Value(job, f"{parts.GIVEN}: done once, within the deadline")}
+        again = "" if answers.every_s is None else f", every: {answers.every_s / 3600:g}h"
+        job = f"{{amount: {parts.plain(answers.job)}, deadline: {answers.deadline_s / 3600:g}h{again}}}"
+        return {"job": Value(job, f"{parts.GIVEN}: {'each run' if again else 'done once,'} within the deadline")}
     if answers.rate_rps is not None:
         return {"rate_rps": Value(f"{answers.rate_rps:g}", f"{parts.GIVEN}, requests a second, the same in every hour")}
     if answers.requests_per_month is not None:
@@ -32,7 +33,8 @@ def _concurrent(answers: Answers, gaps: list[Gap]) -> dict[str, Value]:
     elif answers.think_time_s is not None:
         pause = {"think_time_s": Value(f"{answers.think_time_s:g}", f"{parts.GIVEN}: mean pause between an answer and the next request")}
     else:
-        return {"max_concurrency": Value(users.text, f"{parts.GIVEN}: so many requests are open at any time")}
+        always = {"max_concurrency": Value(users.text, f"{parts.GIVEN}: so many requests are open at any time")}
+        return always if answers.day_shape is None else {"max_concurrency": users} | day_of(answers, gaps)
     return {"concurrent_users": users} | pause | day_of(answers, gaps)
 
 
@@ -45,5 +47,8 @@ def day_of(answers: Answers, gaps: list[Gap]) -> dict[str, Value]:
         found[key], gap = parts.usual(key, f"traffic.{key}")
         if own.get(key):
             found[key] = Value(own[key], f"of {answers.filling} traffic; Azure LLM inference trace 2024 (CC-BY-4.0)", filled=True)
+        if key == "day_shape" and answers.day_shape is not None:
+            found[key] = Value(answers.day_shape, parts.GIVEN)
+            continue
         gaps.append(gap)
     return found

@@ -112,14 +112,14 @@ class ConcurrentTraffic(Keys):
 
 
 UNITS_S = {"s": 1.0, "sec": 1.0, "min": 60.0, "m": 60.0, "h": 3600.0, "hour": 3600.0, "d": 86_400.0, "day": 86_400.0, "week": 604_800.0}
-SPAN = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-z]+?)s?\s*")
+SPAN = re.compile(r"\s*(\d+(?:\.\d+)?|)\s*([a-z]+?)s?\s*")
 
 
 def span_s(value: Any) -> Any:
-    """Seconds of a span such as "3 days", "72h" or "90 min"; numbers are seconds already, what is no span comes back as it is.
+    """Seconds of a span such as "3 days", "72h", "90 min" or "day"; numbers are seconds already, what is no span comes back as it is.
 
-    >>> span_s("3 days"), span_s("72h"), span_s("90 min"), span_s(3600)
-    (259200.0, 259200.0, 5400.0, 3600)
+    >>> span_s("3 days"), span_s("72h"), span_s("90 min"), span_s("day"), span_s(3600)
+    (259200.0, 259200.0, 5400.0, 86400.0, 3600)
     """
     if not isinstance(value, str):
         return value
@@ -127,23 +127,33 @@ def span_s(value: Any) -> Any:
     unit = None if found is None else UNITS_S.get(found[2] if found[2] in UNITS_S else f"{found[2]}s")
     if found is None or unit is None:
         wrong("is no span of time; write for example 3 days, 72h or 90min")
-    return float(found[1]) * unit
+    return float(found[1] or 1.0) * unit
 
 
 Span = Annotated[float, BeforeValidator(span_s), Field(ge=60, le=366 * 86_400)]
 
 
 class JobSpec(Keys):
-    """Work that is done once."""
+    """Work that is done once, or again and again."""
 
-    amount: Positive = key("requests of the whole job", "requests", 10_000_000)
+    amount: Positive = key("requests of the whole job; of one run where it comes again", "requests", 10_000_000)
     deadline: Span = key("by when all of it is done, counted from its start: 3 days, 72h, or seconds", "s", "3 days")
+    every: Annotated[float, BeforeValidator(span_s), Field(ge=3600, le=31 * 86_400)] | None = key(
+        "how often it comes again: day, week, 12h; absent: it is done once", "s", "day", default=None
+    )
+
+    @model_validator(mode="after")
+    def _done_before_the_next(self) -> JobSpec:
+        if self.every is not None and self.deadline > self.every:
+            again, done = self.every / 3600, self.deadline / 3600
+            wrong_alone(f"comes again every {again:g} h, before its deadline of {done:g} h; write a deadline that is no longer")
+        return self
 
 
 class JobTraffic(Keys):
-    """A job that is done once, within its deadline; the month's cost is the cost of the job."""
+    """A job within its deadline: done once, and the month's cost is the cost of the job, or in every run of a month."""
 
-    job: JobSpec = key("how much, and by when", "", {"amount": 10_000_000, "deadline": "3 days"})
+    job: JobSpec = key("how much, by when, and how often", "", {"amount": 10_000_000, "deadline": "3 days"})
 
 
 FORMS = {

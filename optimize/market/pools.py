@@ -67,6 +67,7 @@ class PoolState:
     given   what a whole fleet was seen to carry, in place of measured points
     correction   factor on the load from verification (1: never contradicted)
     explored     other engine limits were tried for it, or it came of such a trial
+    hoped        factor on `base` until it is measured: what a pilot showed that it does not exceed
     lead_s, linger_s   how long hosts must be up before their first hour and stay after their last one, learnt where the day is played
     """
 
@@ -80,6 +81,7 @@ class PoolState:
     lead_s: float = 0.0
     linger_s: float = 0.0
     explored: bool = False
+    hoped: float = 1.0
 
     def inflation(self, replicas: int, mix: tuple[float, ...]) -> float:
         """Measured load over optimistic load at one point; inf where the pool cannot serve that mix inside its promises."""
@@ -100,7 +102,7 @@ class PoolState:
             return replace(self.given, levels=levels) if self.correction != 1.0 else self.given
         none = np.zeros(len(self.slos))
         if not self.points:
-            return PoolTerms(self.option, (LoadLevel(self.base * self.correction, none),), 1.0, 0.0, False)
+            return PoolTerms(self.option, (LoadLevel(self.base * (self.correction * self.hoped), none),), 1.0, 0.0, False)
         by_size: dict[int, float] = {}
         for size, mix in self.points:
             by_size[size] = max(by_size.get(size, 0.0), self.inflation(size, mix))
@@ -109,11 +111,15 @@ class PoolState:
         slope, intercept = capacity_line(by_size)
         return PoolTerms(self.option, (LoadLevel(self.base * factor, miss),), slope, intercept, True)
 
-    def wanted(self, solution: ProgramSolution, p: int, safety: float, rough: bool = False) -> list[Probe]:
-        """Probes that the solution needs of this pool and that was not measured yet, closely or (`rough`) at all."""
+    def wanted(self, solution: ProgramSolution, p: int, safety: float, rough: bool = False, hours: int = 0) -> list[Probe]:
+        """Probes that the solution needs of this pool and that was not measured yet, closely or (`rough`) at all.
+
+        `hours` of the week share the risk of a miss: 0 those of the solution.
+        """
         if self.given is not None or self.cost is None:
             return []
         hosts, flow = solution.hosts[p], solution.pool_flow[p]
+        hours = hours or hosts.shape[0]
         used = (hosts > 0) & (flow.sum(axis=0) > 1e-9)
         if not used.any():
             return []
@@ -129,7 +135,7 @@ class PoolState:
         ideal = sum(share * self.base[c] for c, share in enumerate(sent) if share > 0)
         busiest = int(np.argmax((np.where(np.isfinite(self.base), self.base, 0.0)[:, None] * flow).sum(axis=0)))
         return [
-            Probe(self.option, self.cost, sent, size, self.slos, size / ideal, safety, rough, hosts.shape[0], busiest)
+            Probe(self.option, self.cost, sent, size, self.slos, size / ideal, safety, rough, hours, busiest)
             for size in sorted(sizes - known)
         ]
 

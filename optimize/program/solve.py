@@ -9,6 +9,7 @@ from dataclasses import replace
 from optimize.program.answer import solution_of, spent_usd, unserved_requests
 from optimize.program.by_stages.budget_search import in_stages
 from optimize.program.by_stages.hour_programs import Effort
+from optimize.program.by_stages.known_hours import KnownHours
 from optimize.program.by_stages.month import joined
 from optimize.program.by_stages.stages import Found, at_once, by_hour
 from optimize.program.reachable import beyond_reach, within_reach
@@ -26,20 +27,26 @@ NODE_LIMIT = 20_000
 FINER = 0.02
 
 
-def solve(problem: ProgramInput, *, gap: float = 0.005, node_limit: int = NODE_LIMIT) -> ProgramSolution:
+def solve(
+    problem: ProgramInput, *, gap: float = 0.005, node_limit: int = NODE_LIMIT, memory: KnownHours | None = None, exact: bool = True
+) -> ProgramSolution:
     """The cheapest solution found, with a proven bound on its cost.
 
     Everything is served if that is possible inside the budget; if not, cost plus penalty for unserved demand is least, and the budget
     still holds. `gap` is relative, `node_limit` is per solver call; the clock stops nothing, so equal input gives equal output.
+    `memory` holds hours of the program before, where they do not depend on each other: those that stand are not solved again.
+    `exact`: a tiny program is solved to its optimum, whatever the gap.
     """
     wide = widened(problem)
     near = within_reach(wide.problem)
-    answer = solve_wide(near, Effort(gap, node_limit))
+    answer = solve_wide(near, Effort(gap, node_limit), memory, exact)
     return narrowed(wide, problem, beyond_reach(wide.problem, near, answer))
 
 
-def solve_wide(problem: ProgramInput, effort: Effort) -> ProgramSolution:
+def solve_wide(problem: ProgramInput, effort: Effort, memory: KnownHours | None = None, exact: bool = True) -> ProgramSolution:
     """`solve` for a problem whose relays have one tier each."""
+    if memory is not None:
+        memory.turn_to(problem)
     routes = usable(problem)
     penalty = penalty_usd(problem, routes)
     problem, routes = worth_trying(problem, routes)
@@ -49,10 +56,10 @@ def solve_wide(problem: ProgramInput, effort: Effort) -> ProgramSolution:
         return solution_of(problem, routes, found.parts, bound, effort.gap, f"{problem.solver} {found.way}")
 
     budget = max(0.0, problem.budget_usd - problem.fixed_usd)
-    if (len(routes) if not joined(problem, routes) else integers(problem, routes)) <= TINY:
+    if exact and (len(routes) if not joined(problem, routes) else integers(problem, routes)) <= TINY:
         effort = replace(effort, gap=min(effort.gap, EXACT))
     if not joined(problem, routes):
-        found = by_hour(problem, routes, penalty, effort)
+        found = by_hour(problem, routes, penalty, effort, memory)
         solution = record(found)
         if solution.model_bound_usd <= problem.budget_usd < solution.cost_usd:  # the gap may hide a plan inside the budget
             solution = record(by_hour(problem, routes, penalty, replace(effort, gap=effort.gap * FINER)))

@@ -48,7 +48,6 @@ def quiet() -> Iterator[None]:
 # What pays off in large programs costs more than the search itself in an hour of a few dozen columns. A version of HiGHS that does not
 # know one of these keeps its own way.
 LEAN: dict[str, Any] = {
-    "presolve": "off",
     "mip_detect_symmetry": False,
     "mip_heuristic_effort": 0.0,
     "mip_heuristic_run_feasibility_jump": False,
@@ -57,6 +56,7 @@ LEAN: dict[str, Any] = {
     "mip_heuristic_run_rins": False,
 }
 FEW = 300  # columns up to which a program is solved with these
+FEWER = 40  # columns up to which presolve does not pay either, nor in a relaxation
 
 
 class Highs(pulp.LpSolver):  # type: ignore[misc]
@@ -80,7 +80,9 @@ class Highs(pulp.LpSolver):  # type: ignore[misc]
         """Runs on the problem; values and duals are in its variables and constraints, the solver itself in `solverModel`."""
         highs = highspy.Highs()  # type: ignore[no-untyped-call]
         highs.setOptionValue("output_flag", False)
-        for name, value in ((LEAN if len(self.columns) <= FEW else {}) | self.settings).items():
+        lean = LEAN if len(self.columns) <= FEW else {}
+        plain = {"presolve": "off"} if lean and (len(self.columns) <= FEWER or not self.mip) else {}
+        for name, value in (lean | plain | self.settings).items():
             highs.setOptionValue(name, value)
         assert self.passed(lp, highs) != highspy.HighsStatus.kError, "a number is none"
         highs.run()

@@ -6,6 +6,7 @@ a handful of short simulations, and not by all combinations.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -59,12 +60,12 @@ class Trials:
 def add_better_limits(market: Market, restriction: Restriction) -> bool:
     """Adds to the market a pool for each one in which other engine limits carry more; whether any was added."""
     found = False
-    while states := hopeful(market, restriction):
+    while not found and (states := hopeful(market, restriction)):
         market.tell(f"{restriction.name}: trying other engine limits in the pools that matter")
-        for state, limits in zip(states, chosen_limits(market, states), strict=True):
+        for state, won in zip(states, chosen_limits(market, states), strict=True):
             state.explored = True
-            if limits is not None:
-                market.states.append(with_limits(market, state, limits))
+            if won is not None:
+                market.states.append(with_limits(market, state, *won))
                 found = True
     return found
 
@@ -79,7 +80,7 @@ def hopeful(market: Market, restriction: Restriction) -> list[PoolState]:
         return []
     problem = market.problem(restriction, pools)
     terms = tuple(hoped_for(state, t) if new else t for state, new, t in zip(pools, untried, problem.pools, strict=True))
-    solution = solve(replace(problem, pools=terms), gap=max(restriction.gap, 0.01))
+    solution = solve(replace(problem, pools=terms), gap=max(restriction.gap, 0.01), exact=False)
     return [state for p, state in enumerate(pools) if untried[p] and solution.hosts[p].any()]
 
 
@@ -100,13 +101,18 @@ def hoped_for(state: PoolState, terms: PoolTerms) -> PoolTerms:
     return replace(terms, levels=(LoadLevel(load, level.miss),))
 
 
-def with_limits(market: Market, state: PoolState, limits: EngineLimits) -> PoolState:
-    """The pool of `state` with other engine limits; nothing is measured in it yet."""
+def with_limits(market: Market, state: PoolState, limits: EngineLimits, gain: float) -> PoolState:
+    """The pool of `state` with other engine limits; nothing is measured in it yet, and no more hoped of it than `gain` times what `state`
+    carries in its largest measurement, and one rung of the ladder."""
     option = option_with(state.option, limits)
     assert option.deployment is not None
     cost = step_cost(option.deployment, market.scenario.catalog.calibration)
     base = class_loads(option, cost, market.demand, state.slos, rigorous=False)
-    return PoolState(option, cost, base, state.slos, explored=True)
+    size, mix = max(state.points)
+    before = state.inflation(size, mix)  # of an ideal load; infinite where nothing was sustained
+    ideal, here = (float(dot(np.array(mix), np.where(np.array(mix) > 0, each, 0.0))) for each in (state.base, base))
+    hoped = before * ideal / (here * gain * LADDER) if math.isfinite(before) else 1.0
+    return PoolState(option, cost, base, state.slos, explored=True, hoped=max(1.0, hoped))
 
 
 def option_with(option: PoolOption, limits: EngineLimits) -> PoolOption:
@@ -120,8 +126,9 @@ def option_with(option: PoolOption, limits: EngineLimits) -> PoolOption:
     return replace(option, id=f"{shape}/{deployment.variant}:{classes}", deployment=deployment)
 
 
-def chosen_limits(market: Market, states: Sequence[PoolState]) -> list[EngineLimits | None]:
-    """For each pool the limits with which it carries most; None where none carries notably more than its own."""
+def chosen_limits(market: Market, states: Sequence[PoolState]) -> list[tuple[EngineLimits, float] | None]:
+    """For each pool the limits with which it carries most, and how many times as much as with its own (inf: those carry nothing); None
+    where none carries notably more."""
     trials = [trials_of(market, state) for state in states]
     keys = [key_of(market.scenario, each) for each in trials]
     asked = dict(zip(keys, trials, strict=True))
@@ -133,8 +140,11 @@ def chosen_limits(market: Market, states: Sequence[PoolState]) -> list[EngineLim
         return list(processes(min(market.jobs, len(some)))(delayed(race)(lean, asked[key]) for key in some))
 
     known = once(market.store, keys, answers, at_once=1 if market.jobs == 1 else len(keys))
-    stated = [known[key]["limits"] for key in keys]
-    return [replace(each.deployment.limits, **limits) if limits else None for each, limits in zip(trials, stated, strict=True)]
+    found: list[tuple[EngineLimits, float] | None] = []
+    for each, answer in zip(trials, (known[key] for key in keys), strict=True):
+        gain = float(answer["rate_rps"]) / each.rate_rps if each.rate_rps > 0 else math.inf
+        found.append((replace(each.deployment.limits, **answer["limits"]), gain) if answer["limits"] else None)
+    return found
 
 
 def trials_of(market: Market, state: PoolState) -> Trials:

@@ -35,7 +35,7 @@ def add_groups(market: Market, restriction: Restriction, settled: Settled) -> bo
     pools = market.pools(restriction)
     problem = market.problem(restriction, pools)
     hoped = tuple(hoped_terms(market, option) for option in options)
-    solution = solve(replace(problem, pools=(*problem.pools, *hoped)), gap=max(restriction.gap, WORTH))
+    solution = solve(replace(problem, pools=(*problem.pools, *hoped)), gap=max(restriction.gap, WORTH), exact=False)
     if not settled.unserved and solution.cost_usd > scaled_usd(settled.solution.cost_usd, 1 - WORTH):
         return False
     used = [option for k, option in enumerate(options) if solution.hosts[len(pools) + k].any()]

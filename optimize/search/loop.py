@@ -9,11 +9,13 @@ import numpy as np
 
 from optimize.market.pools import known_all
 from optimize.money import plan_cost_usd
+from optimize.program.by_stages.known_hours import KnownHours
 from optimize.program.rows.escalations import own_miss
 from optimize.program.solve import solve
 from optimize.records import ProgramSolution
 from optimize.search.capacity import measure_all
 from optimize.search.engine_choice import add_better_limits
+from optimize.search.few_hours import in_few_hours
 from optimize.search.fresh_seeds import HOLD_OUT_SEEDS, MORE_SEEDS, RARE_SEEDS
 from optimize.search.group_choice import add_groups
 from optimize.search.hour_evidence import HourEvidence, quantiles_of
@@ -31,6 +33,7 @@ from sim.plural import counted
 MEASURE_ROUNDS = 12
 CHOICE_ROUNDS = 12  # in which pools of other classes and engine limits are added
 VERIFY_ROUNDS = 8
+FEW_GAP = 0.01  # of the program in hours that stand for the others
 STOP_AFTER = 2  # hours that do not hold, before the program is corrected
 REMOVAL_SEEDS = (501, 502, 503, 504)
 LARGEST_CORRECTION = 1.06
@@ -43,15 +46,19 @@ def settle(market: Market, restriction: Restriction, rounds: int = MEASURE_ROUND
     """Solves, measures the pools that the solution uses, and solves again until it uses only measured ones.
 
     First with rough measurements, which show what pays: also which groups of classes, in the plan itself, and which engine limits; then,
-    unless the restriction is content with those, closely.
+    unless the restriction is content with those, closely. All that in hours that stand for the others, at last in every hour.
     """
-    settled = settle_at(market, restriction, rounds, rough=True)
+    few = in_few_hours(market, restriction)
+    few = few if few is restriction else replace(few, gap=max(few.gap, FEW_GAP))
+    settled = settle_at(market, few, rounds, rough=True)
     for _ in range(CHOICE_ROUNDS):
-        if not add_choices(market, restriction, settled):
+        if not add_choices(market, few, settled):
             break
-        settled = settle_at(market, restriction, rounds, rough=True)
-    if not restriction.rough:
-        settled = settle_at(market, restriction, rounds, rough=False)
+        settled = settle_at(market, few, rounds, rough=True)
+    if few is not restriction and not restriction.rough:
+        settle_at(market, few, rounds, rough=False)
+    if few is not restriction or not restriction.rough:
+        settled = settle_at(market, restriction, rounds, restriction.rough, exact=not restriction.rough)
     if not known_all(settled.problem, settled.solution):
         market.tell(f"{restriction.name}: some pools of the answer are still estimates")
     return settled
@@ -72,14 +79,15 @@ def add_choices(market: Market, restriction: Restriction, settled: Settled) -> b
     return more
 
 
-def settle_at(market: Market, restriction: Restriction, rounds: int, rough: bool) -> Settled:
-    """One pass of `settle`, with rough or close measurements."""
+def settle_at(market: Market, restriction: Restriction, rounds: int, rough: bool, exact: bool = False) -> Settled:
+    """One pass of `settle`, with rough or close measurements; `exact` asks small programs for their optimum itself."""
+    memory, hours = KnownHours(), market.demand.mean_rps.shape[1]
     for k in range(rounds):
         pools = market.pools(restriction)
         problem = market.problem(restriction, pools)
-        solution = solve(problem, gap=restriction.gap)
+        solution = solve(problem, gap=restriction.gap, memory=memory, exact=exact)
         safety = market.scenario.policy.safety
-        probes = [(state, probe) for p, state in enumerate(pools) for probe in state.wanted(solution, p, safety, rough)]
+        probes = [(state, probe) for p, state in enumerate(pools) for probe in state.wanted(solution, p, safety, rough, hours)]
         if not probes or k == rounds - 1:
             break
         asked = f"measuring {counted(len(probes), 'pool')} on the simulator{' roughly' if rough else ''}"

@@ -69,7 +69,7 @@ def add_overflow(market: Market, restriction: Restriction, settled: Settled) -> 
     pools = market.pools(restriction)
     problem = market.problem(restriction, pools)
     hoped = tuple(hoped_terms(state, relay) for state, relay in pairs)
-    solution = solve(replace(problem, pools=(*problem.pools, *hoped)), gap=max(restriction.gap, WORTH))
+    solution = solve(replace(problem, pools=(*problem.pools, *hoped)), gap=max(restriction.gap, WORTH), exact=False)
     if solution.cost_usd > scaled_usd(settled.solution.cost_usd, 1 - WORTH) and not settled.unserved:
         return False
     used = [pair for k, pair in enumerate(pairs) if solution.hosts[len(pools) + k].any()]

@@ -9,6 +9,7 @@ import numpy as np
 import pulp
 
 from optimize.program.answer import Parts, read
+from optimize.program.by_stages.known_hours import KnownHours
 from optimize.program.by_stages.month import Month, MonthPrices
 from optimize.program.by_stages.pool_pricing import Prices, price_pools
 from optimize.program.routes import PoolRoute
@@ -53,10 +54,12 @@ def solve_hours(
     penalty: float,
     effort: Effort,
     served_first: bool = True,
+    memory: KnownHours | None = None,
 ) -> Hours:
     """The cheapest hours given the decisions of `month`. With `served_first`, demand is left unserved only in hours that cannot serve all.
 
-    Hours with the same demand and prices are solved once. What is paid by the month costs nothing here.
+    Hours with the same demand and prices are solved once, and those that `memory` has not at all. What is paid by the month costs
+    nothing here.
     """
     parts = month.parts(problem)
     known: dict[bytes, tuple[int, float, float]] = {}
@@ -68,8 +71,13 @@ def solve_hours(
         view = month.view(routes, prices, t, None if served_first else penalty, before)
         key = problem.demand.mean_rps[:, t].tobytes() + price_key(problem, t) + hour_key(view)
         if key not in known:
-            value, low, _ = solve_hour(problem, routes, view, penalty, effort, parts)
-            known[key] = (t, value / weight, low / weight)
+            recalled = memory.recalled(problem, t, effort.gap, parts) if memory is not None else None
+            if recalled is None:
+                value, low, _ = solve_hour(problem, routes, view, penalty, effort, parts)
+                recalled = value / weight, low / weight
+            if memory is not None:
+                memory.learn(problem, t, effort.gap, parts, *recalled)
+            known[key] = (t, *recalled)
         twin, value, low = known[key]
         for array in parts.hourly():
             array[..., t] = array[..., twin]

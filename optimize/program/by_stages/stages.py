@@ -9,6 +9,7 @@ from optimize.program.answer import Parts, no_parts, read, spent_usd, unserved_r
 from optimize.program.by_stages.base_hosts import Tried, beside, descend
 from optimize.program.by_stages.hour_prices import prices_of
 from optimize.program.by_stages.hour_programs import Effort, solve_hour, solve_hours
+from optimize.program.by_stages.known_hours import KnownHours
 from optimize.program.by_stages.month import Month, MonthPrices, month_of
 from optimize.program.by_stages.recombine import beside_month, cheapest, menu_of
 from optimize.program.routes import PoolRoute
@@ -58,9 +59,11 @@ def at_once(problem: ProgramInput, routes: tuple[PoolRoute, ...], penalty: float
     return Found(parts, outcome.bound, "at once")
 
 
-def by_hour(problem: ProgramInput, routes: tuple[PoolRoute, ...], penalty: float, effort: Effort) -> Found:
+def by_hour(
+    problem: ProgramInput, routes: tuple[PoolRoute, ...], penalty: float, effort: Effort, memory: KnownHours | None = None
+) -> Found:
     """No row joins hours and no budget: they are separate programs and their bounds add up."""
-    hours = solve_hours(problem, routes, Month({}), MonthPrices(), penalty, effort)
+    hours = solve_hours(problem, routes, Month({}), MonthPrices(), penalty, effort, memory=memory)
     return Found(hours.parts, math.fsum(hours.bound), "by hour")
 
 

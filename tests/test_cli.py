@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import gzip
 import json
-import os
 import resource
 import shutil
 import subprocess
@@ -16,6 +15,7 @@ from typing import Any
 import pytest
 
 import cli
+from tests.terminal import alone
 
 ROOT = Path(__file__).resolve().parents[1]
 TWO_OFFERS = str(ROOT / "scenarios" / "two_offers.yaml")
@@ -61,7 +61,7 @@ class Terminal:
         self.capsys, self.monkeypatch = capsys, monkeypatch
 
     def __call__(self, *words: str) -> Ran:
-        self.monkeypatch.setattr(sys, "argv", ["servemix", *words])
+        self.monkeypatch.setattr(sys, "argv", ["servemix", *alone(*words)])
         with pytest.raises(SystemExit) as left:
             cli.main()
         out, err = self.capsys.readouterr()
@@ -69,30 +69,21 @@ class Terminal:
         return Ran(code if isinstance(code, int) else 0, out, err)
 
 
-@pytest.fixture(scope="session")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("cache")
-
-
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, cache: Path) -> Terminal:
-    monkeypatch.setenv("SERVEMIX_CACHE_DIR", str(cache))
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Terminal:
     return Terminal(capsys, monkeypatch)
 
 
-def process(cache: Path, *words: str) -> Ran:
+def process(*words: str) -> Ran:
     """The same in a process of its own."""
-    environment = os.environ | {"SERVEMIX_CACHE_DIR": str(cache)}
-    done = subprocess.run(
-        [sys.executable, str(ROOT / "cli.py"), *words], capture_output=True, text=True, env=environment, timeout=120, check=False
-    )
+    done = subprocess.run([sys.executable, str(ROOT / "cli.py"), *words], capture_output=True, text=True, timeout=120, check=False)
     return Ran(done.returncode, done.stdout, done.stderr)
 
 
 @pytest.fixture(scope="module")
-def first(cache: Path) -> Ran:
-    """`optimize two_offers --json` on an empty cache."""
-    return process(cache, "optimize", TWO_OFFERS, "--json")
+def first() -> Ran:
+    """`optimize two_offers --json` with the processes that it starts."""
+    return process("optimize", TWO_OFFERS, "--json")
 
 
 @pytest.fixture
@@ -109,10 +100,10 @@ def missing(record: dict[str, Any], keys: list[str]) -> list[str]:
 # --- help
 
 
-def test_help_answers_in_under_three_tenths_of_a_cpu_second(cache: Path) -> None:
+def test_help_answers_in_under_three_tenths_of_a_cpu_second() -> None:
     def spent() -> float:
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        assert "optimize" in process(cache, "--help").out
+        assert "optimize" in process("--help").out
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
@@ -169,9 +160,9 @@ def check_sums(plan: dict[str, Any]) -> None:
     assert len(plan["alternatives"]) >= 3
 
 
-def test_same_bytes_again_and_on_another_empty_cache(first: Ran, run: Terminal, cache: Path, tmp_path: Path) -> None:
+def test_same_bytes_again_and_on_an_empty_cache(first: Ran, run: Terminal, tmp_path: Path) -> None:
     assert run("optimize", TWO_OFFERS, "--json").out == first.out
-    run.monkeypatch.setenv("SERVEMIX_CACHE_DIR", str(tmp_path / "another"))
+    run.monkeypatch.setenv("SERVEMIX_CACHE_DIR", str(tmp_path / "empty"))
     assert run("optimize", TWO_OFFERS, "--json").out == first.out
 
 

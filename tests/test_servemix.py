@@ -32,13 +32,8 @@ MINE: dict[str, Any] = {
 
 
 @pytest.fixture(scope="module")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("cache")
-
-
-@pytest.fixture(scope="module")
-def plan(cache: Path) -> servemix.Plan:
-    return servemix.optimize(MINE, jobs=1, explain="none", cache=cache)
+def plan() -> servemix.Plan:
+    return servemix.optimize(MINE, jobs=1, explain="none")
 
 
 def test_the_exports_are_these() -> None:
@@ -135,8 +130,7 @@ def test_a_fleet_is_named_by_a_text_and_a_file_by_a_path(plan: servemix.Plan, tm
         servemix.simulate(MINE, "plan.json")
 
 
-def test_what_if_of_a_dict(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SERVEMIX_CACHE_DIR", str(cache))
+def test_what_if_of_a_dict() -> None:
     answer = servemix.whatif(MINE, {"budget.per_month": ["1k", 100]}, jobs=1)
     assert answer.table["status"] == ["met", "over_budget"] and answer.complete
     assert answer.to_dict()["schema"] == "servemix.whatif/1" and "every combination" in str(answer)

@@ -106,16 +106,16 @@ def unserved_requests(problem: ProgramInput, parts: Parts) -> float:
     return float(dot(parts.unserved * problem.demand.mean_rps, problem.demand.weight_h).sum()) * HOUR_S
 
 
-def spent_usd(problem: ProgramInput, routes: tuple[PoolRoute, ...], parts: Parts) -> float:
-    """Monthly cost of the parts, without fixed costs."""
-    return plan_cost_usd(problem, draft_of(problem, routes, parts)) - problem.fixed_usd
+def spent_usd(problem: ProgramInput, routes: tuple[PoolRoute, ...], parts: Parts, idle: bool = False) -> float:
+    """Monthly cost of the parts, without fixed costs; `idle`: with hosts that carry nothing, as in a month without its hours."""
+    return plan_cost_usd(problem, draft_of(problem, routes, parts, idle)) - problem.fixed_usd
 
 
-def draft_of(problem: ProgramInput, routes: tuple[PoolRoute, ...], parts: Parts) -> ProgramSolution:
-    """The solution without its cost. Pools without flow stand still, unless hosts without flow may be of use: in reserve, or booted."""
+def draft_of(problem: ProgramInput, routes: tuple[PoolRoute, ...], parts: Parts, idle: bool = False) -> ProgramSolution:
+    """The solution without its cost. Pools without flow stand still unless `idle` or where they may be of use: in reserve, or booted."""
     elastic = {route.index for route in routes if route.elastic}
     hosts = parts.hosts.copy()
-    kept = problem.relay_outage_reserve or problem.boot is not None
+    kept = idle or problem.relay_outage_reserve or problem.boot is not None
     for p in range(len(hosts)) if not kept else ():
         if p in elastic:
             hosts[p, ~parts.flow[p].any(axis=0)] = 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
 import shutil
@@ -12,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
+import cli
 from benchmarks.outputs import EXCERPT, excerpt
-from cli import app
+from tests.terminal import alone
 from tests.test_rooms import ORDER
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -63,10 +63,35 @@ def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+class Shell:
+    """A shell in a folder: commands of ServeMix alone run in this process, which has loaded what they need, others in a real one."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+        self.folder, self.monkeypatch, self.capsys = folder, monkeypatch, capsys
+        monkeypatch.setenv("PYTHONIOENCODING", "utf-8")
+        monkeypatch.setenv("COLUMNS", "110")
+        monkeypatch.chdir(folder)
+
+    def run(self, command: str) -> tuple[int, str, str]:
+        """(exit code, stdout, stderr)."""
+        words = shlex.split(command)
+        if words[:2] == ["python", "cli.py"] and not set(words) & set("|<>&;"):
+            return self._here(words[2:])
+        done = subprocess.run(runnable(command), shell=True, capture_output=True, text=True, encoding="utf-8", timeout=300)
+        return done.returncode, done.stdout, done.stderr
+
+    def _here(self, words: list[str]) -> tuple[int, str, str]:
+        self.monkeypatch.setattr(sys, "argv", [str(ROOT / "cli.py"), *alone(*words)])
+        with pytest.raises(SystemExit) as left:
+            cli.main()
+        return left.value.code if isinstance(left.value.code, int) else 0, *self.capsys.readouterr()
+
+
 @pytest.mark.parametrize("page", CONSOLE_PAGES, ids=title)
-def test_commands_print_what_the_page_shows_and_exit_as_it_says(page: Path, workplace: Path) -> None:
-    environment = os.environ | {"SERVEMIX_CACHE_DIR": str(workplace / "cache"), "PYTHONIOENCODING": "utf-8", "COLUMNS": "110"}
-    ran = 0
+def test_commands_print_what_the_page_shows_and_exit_as_it_says(
+    page: Path, workplace: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shell, ran = Shell(workplace, monkeypatch, capsys), 0
     for block in blocks(page, "console"):
         exit_code = 0
         commands = commands_of(block)
@@ -76,15 +101,12 @@ def test_commands_print_what_the_page_shows_and_exit_as_it_says(page: Path, work
                 continue
             if SETS_UP.match(f"$ {command}"):
                 continue
-            run = subprocess.run(
-                runnable(command), shell=True, cwd=workplace, env=environment, capture_output=True, text=True, encoding="utf-8", timeout=300
-            )
-            exit_code = run.returncode
+            exit_code, out, err = shell.run(command)
             ran += 1
             stated = k + 1 < len(commands) and commands[k + 1][0] == "echo $?"
-            assert stated or exit_code == 0, f"{command!r} exits with {exit_code}: {run.stderr}"
-            missing = first_missing(shown, run.stdout + run.stderr)
-            assert missing is None, f"{command!r} does not print {missing!r} there, but:\n{run.stdout}{run.stderr}"
+            assert stated or exit_code == 0, f"{command!r} exits with {exit_code}: {err}"
+            missing = first_missing(shown, out + err)
+            assert missing is None, f"{command!r} does not print {missing!r} there, but:\n{out}{err}"
     assert ran > 0
 
 
@@ -99,7 +121,6 @@ def test_python_blocks_run_one_after_the_other_and_print_what_the_page_shows(
     page: Path, workplace: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(workplace)
-    monkeypatch.setenv("SERVEMIX_CACHE_DIR", str(workplace / "cache"))
     names: dict[str, object] = {"__name__": "docs"}
     for code, _, shown in re.findall(
         r"^```python\n(.*?)^```\n(\n```text\n(.*?)^```)?", page.read_text(encoding="utf-8"), flags=re.S | re.M
@@ -139,6 +160,6 @@ def test_an_excerpt_is_what_its_page_shows(block: re.Match[str]) -> None:
 
 def test_the_readme_names_every_command() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    commands = [command.name for command in app.registered_commands]
+    commands = [command.name for command in cli.app.registered_commands]
     assert "optimize" in commands
     assert [name for name in commands if f"`{name} " not in text] == []

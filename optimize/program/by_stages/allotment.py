@@ -34,13 +34,18 @@ class Task:
         return spent_usd(self.problem, self.routes, parts)
 
     @property
+    def month_usd(self) -> float:
+        """What the decisions of the month cost before any hour spends."""
+        return spent_usd(self.problem, self.routes, self.month.parts(self.problem), idle=True)
+
+    @property
     def limit_usd(self) -> float:
         return self.budget_usd * (1 - FINE)
 
 
 def by_allotments(task: Task, penalty: float) -> Parts | None:
     """Hours inside allotments that sum to what the month leaves of the budget; smaller ones where starts or minimum payments overspend."""
-    left = task.limit_usd - task.spent_usd(task.month.parts(task.problem))
+    left = task.limit_usd - task.month_usd
     share = 1.0
     for _ in range(ROUNDS):
         parts = one_pass(task, penalty, share * max(0.0, left))

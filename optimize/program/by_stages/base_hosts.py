@@ -97,7 +97,7 @@ def promising(
     if menu.starts is not None:
         usd = usd + menu.starts[:, 0, :].T
     more = float((usd[1] - usd[0])[chosen].sum()) * float(demand.weight_h.sum() / demand.weight_h[chosen].sum())
-    paid = [spent_usd(problem, routes, each.parts(problem)) for each in (best.month, month)]
+    paid = [spent_usd(problem, routes, each.parts(problem), idle=True) for each in (best.month, month)]
     return more + paid[1] - paid[0] < 0
 
 

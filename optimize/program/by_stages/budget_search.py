@@ -63,7 +63,7 @@ def within_budget(
     """
     guess = min(penalty, max(MARGINAL * budget_usd / max(requests(problem), 1.0), TRIFLE * penalty))
     task = task_of(problem, routes, month, effort, budget_usd, guess)
-    if task.spent_usd(month.parts(problem)) > task.limit_usd:
+    if task.month_usd > task.limit_usd:
         month, _ = stage_one(problem, routes, KEEN * guess, replace(effort, gap=max(effort.gap, ROUGH)), budget_usd, all_served=False)
         task, known = replace(task, month=month), ()
     tries = by_worth(task, guess, penalty, known)
@@ -73,7 +73,7 @@ def within_budget(
         other, outcome = stage_one(problem, routes, worth, effort, None, all_served=False)
         bounds.append((worth, outcome.bound))
         again = replace(task, month=other)
-        if not alike(problem, month, other) and again.spent_usd(other.parts(problem)) <= task.limit_usd:
+        if not alike(problem, month, other) and again.month_usd <= task.limit_usd:
             ways.append((again, by_worth(again, worth, penalty, ())))
     shared = shared_bound(problem, routes, prices_of(problem, routes, worth), worth, effort)
     bounds.append((worth, shared.usd))

@@ -16,6 +16,7 @@ from optimize.report.page.whatif_html import whatif_html
 from optimize.report.terminal.render_whatif import render_whatif, whatif_json
 from optimize.report.write import write_whatif
 from optimize.whatif import levers as lever_verb
+from optimize.whatif import ranges
 from optimize.whatif.crossings import crossing
 from optimize.whatif.entry import Question, Where, exit_code, what_if
 from optimize.whatif.lever_changes import levers_of, with_fp8_kv
@@ -30,20 +31,13 @@ from sim.scenario import load_scenario
 SCENARIOS = Path(__file__).resolve().parents[3] / "scenarios"
 TWO_OFFERS = SCENARIOS / "two_offers.yaml"
 MILLION = SCENARIOS / "million_dau.yaml"
-GRID = ("traffic.rate_rps=2,80", "candidates.relays=-deepinfra.llama-3.1-8b")
-SETTINGS = ("budget.per_month=3000", "candidates.offers=[nebius.h100]")
+GRID = ("traffic.rate_rps=2,30", "candidates.relays=-deepinfra.llama-3.1-8b")
+SETTINGS = ("budget.per_month=2000", "candidates.offers=[nebius.h100]")
 OWN = ("candidates.relays=[]", "candidates.offers=[aws.g6e.xlarge]")
 
 
-@pytest.fixture(scope="module", autouse=True)
-def cache(tmp_path_factory: pytest.TempPathFactory) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("SERVEMIX_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
-        yield
-
-
 @pytest.fixture(scope="module")
-def gridded(cache: None) -> Answer:
+def gridded() -> Answer:
     return what_if(Question(TWO_OFFERS, SETTINGS), GRID, Where(1))
 
 
@@ -106,7 +100,10 @@ def test_crossing_lies_between_neighbours() -> None:
     assert crossing([1, 10], [1.0, None], [2.0, 5.0]) is None
 
 
-def test_tornado_ranks_inputs_and_doubling_users_doubles_a_relay_bill(cache: None) -> None:
+def test_tornado_ranks_inputs_and_doubling_users_doubles_a_relay_bill(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With three of the default ranges: each asks for two plans."""
+    kept = [row for row in ranges.defaults() if row["key"] in ("factor.users", "factor.gpu_prices", "factor.relay_prices")]
+    monkeypatch.setattr(ranges, "defaults", lambda: kept)
     answer = what_if(Question(TWO_OFFERS), ["factor.users=0.5:2"], Where(1), one_at_a_time=True)
     names, spans = column(answer, 0, "input"), column(answer, 0, "span")
     assert names[0] == "factor.users"
@@ -152,17 +149,17 @@ def test_draws_stay_in_their_ranges_and_half_of_them_below_a_peak_in_the_middle(
     assert value_at(ranges[0], 0.0) == 0.5 and value_at(ranges[0], 1.0) == 2.0
 
 
-def test_risk_prefers_the_larger_plan_when_load_is_uncertain(cache: None) -> None:
+def test_risk_prefers_the_larger_plan_when_load_is_uncertain() -> None:
     """One L40S carries the rate as written and no more: when demand may double, the plan for today cannot hold in nine of ten draws."""
     question = Question(TWO_OFFERS, (*OWN, "traffic.rate_rps=8"))
-    answer = what_if(question, ["factor.users=0.9:4"], Where(1), samples=12, uncertain=True)
+    answer = what_if(question, ["factor.users=0.9:4"], Where(1), samples=6, uncertain=True)
     held = [float(str(share)) for share in column(answer, 0, "held_share")]
     costs = [float(str(cost)) for cost in column(answer, 0, "planned_per_month")]
     assert held == sorted(held) and held[0] < 0.9 <= held[-1]
     assert costs == sorted(costs)
     chosen = column(answer, 0, "chosen")
     assert chosen.count(True) == 1 and held[chosen.index(True)] >= 0.9
-    assert len(answer.tables[1].rows) == 12 * len(held)
+    assert len(answer.tables[1].rows) == 6 * len(held)
     assert "holds with 90 %" in render_whatif(answer)
     assert "<svg role=" in whatif_html(answer)
 
@@ -186,8 +183,8 @@ def test_fp8_kv_halves_the_bytes_of_a_token_and_nothing_else() -> None:
         assert kv_blocks(replace(shape, model=halved.models["llama-3.3-70b"])) == kv_blocks(replace(shape, kv_bytes_per_number=1))
 
 
-def test_levers_are_ranked_by_saving_and_rules_measured_beside_them(cache: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    kept = ("at most 16 sequences in a batch", "prompts 20% shorter", "prefix caching")
+def test_levers_are_ranked_by_saving_and_rules_measured_beside_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = ("at most 16 sequences in a batch", "prefix caching")
     monkeypatch.setattr(lever_verb, "levers_of", lambda scenario: [lever for lever in levers_of(scenario) if lever.name in kept])
     answer = what_if(Question(TWO_OFFERS, (*OWN, "traffic.rate_rps=8")), (), Where(1), levers=True)
     savings = [saving for saving in column(answer, 0, "saving") if saving is not None]

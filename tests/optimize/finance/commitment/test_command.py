@@ -31,14 +31,8 @@ class Terminal:
         return (left.value.code if isinstance(left.value.code, int) else 0), out, err
 
 
-@pytest.fixture(scope="module")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("cache")
-
-
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, cache: Path) -> Terminal:
-    monkeypatch.setenv("SERVEMIX_CACHE_DIR", str(cache))
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Terminal:
     return Terminal(capsys, monkeypatch)
 
 

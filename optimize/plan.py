@@ -41,6 +41,7 @@ from optimize.money.units import to_usd
 from optimize.program.solve import solve
 from optimize.records import Dropped, PoolOption
 from optimize.result import Plan
+from optimize.search.batch_hours import batch_hours, batch_note
 from optimize.search.cache import CapacityStore, default_folder
 from optimize.search.demand_rounds import ROUNDS, demand_notes, job_of, next_demand, settled_loop
 from optimize.search.fresh_seeds import HOLD_OUT_SEEDS, seeds_of
@@ -85,7 +86,11 @@ def optimize(
     """
     if scenario.measured_capacity is not None:
         return unverified_plan(scenario, jobs, tell, solver)
-    scenario = settled_loop(scenario, tell, lambda asked: settle_routed(market_for(asked, jobs, tell, cache, solver)[0]))
+
+    def planned(asked: Scenario) -> tuple[Market, Settled]:
+        return settle_routed(market_for(asked, jobs, tell, cache, solver)[0])
+
+    scenario = batch_hours(settled_loop(scenario, tell, planned), tell, planned)
     found = find(scenario, jobs, tell, cache, solver, proof)
     for _ in range(ROUNDS):
         wanted = None if found.answer.status != "met" and job_of(scenario) is not None else next_demand(found.market, found.answer.settled)
@@ -292,6 +297,7 @@ def assemble(market: Market, answer: Answer, dropped: tuple[Dropped, ...], only_
         rounds=market.rounds,
         assumptions=(
             *demand_notes(market, settled),
+            *batch_note(scenario),
             arrival_assumption(scenario),
             *ASSUMPTIONS,
             *routing_notes(scenario),

@@ -57,7 +57,7 @@ def traffic_content(scenario: Scenario) -> dict[str, object]:
     traffic = asdict(scenario.traffic)
     if "log" in traffic:
         traffic["log"] = sha256_of(scenario.traffic.log, "a log")  # type: ignore[union-attr]
-    for name in ("daily_active_users", "rate_rps", "loop", "job", "busy_h", "counted_in"):
+    for name in ("daily_active_users", "rate_rps", "loop", "job", "busy_h", "counted_in", "moved"):
         traffic.pop(name, None)
     return traffic
 

@@ -26,7 +26,7 @@ from optimize.money.owned_price import with_owned_prices
 from optimize.records import Floats
 from optimize.search.simulated_hour import HOUR_S, WARMUP_S
 from optimize.simulate.entry_options import EntryOptions, parse_options, split_entries, split_options
-from optimize.simulate.saved_plan import fleet_from_plan
+from optimize.simulate.saved_plan import as_planned, fleet_from_plan, read_plan
 from sim.catalog.check import nearest
 from sim.catalog.facts import Relay
 from sim.engine.deployment import PS, Deployment, StepCost
@@ -315,6 +315,7 @@ def simulate_fleet(
     t = slice_index(demand_of(scenario), hour)
     if plan is not None:
         built, calibrated = fleet_from_plan(plan, scenario, t, router)
+        scenario = as_planned(plan if isinstance(plan, dict) else read_plan(plan), scenario)
     else:
         pools, relays = parse_fleet(fleet or "", scenario)
         built, calibrated = build_fleet(scenario, pools, relays, router, overflow)

@@ -13,6 +13,7 @@ from optimize.market.engine_settings import engine_limits, priorities_of, releas
 from optimize.market.failover import failovers
 from optimize.market.token_factors import class_factors, fleet_factors
 from optimize.records import Spill
+from optimize.search.batch_hours import with_moved
 from optimize.search.simulated_hour import overflow_rules, through_pools
 from sim.engine.deployment import KV_BYTES, PS, Deployment
 from sim.engine.memory import kv_blocks
@@ -24,7 +25,7 @@ from sim.forms import MAYBE_NUMBER, MAYBE_TEXT, NUMBER, unlike
 from sim.named_files import read_json
 from sim.relay.endpoint import RelayEndpoint
 from sim.scenario import load_scenario
-from sim.scenario.scenario import Scenario
+from sim.scenario.scenario import Moved, Scenario, SyntheticTraffic
 
 SCHEMA = "servemix.plan/1"
 TORN = "is not a whole plan; make it again with `optimize --out DIR`"
@@ -41,6 +42,7 @@ FORM: dict[str, Any] = {  # of what is read of a plan, where it is there: plans 
     "charges": [{"line": str, "item": str, "quantity": NUMBER, "unit": str, "usd_per_unit": NUMBER, "per_month": NUMBER}],
     "finance": {"usd_per_unit": NUMBER, "contracts": [dict]},
     "hours": [{"hour": str, "weight_h": NUMBER, "demand_rps": NUMBER}],
+    "moved": [{"class": str, "wait_h": int, "by_hour": [NUMBER]}],
     "fleet": [
         {
             **dict.fromkeys(("pool", "offer"), str),
@@ -76,6 +78,22 @@ def read_plan(path: Path) -> dict[str, Any]:
     if problems:
         raise InputError([*(f"{path}: {problem}" for problem in problems), f"{path}: {TORN}"])
     return plan
+
+
+def as_planned(plan: dict[str, Any], scenario: Scenario) -> Scenario:
+    """The scenario with its batch work in the hours into which the plan moved it, and their promises less the wait.
+
+    Raises InputError where the two do not fit.
+    """
+    rows, traffic = plan.get("moved") or [], scenario.traffic
+    if not rows or (isinstance(traffic, SyntheticTraffic) and traffic.moved):
+        return scenario
+    names = [each.name for each in scenario.request_classes]
+    bad = [row for row in rows if row["class"] not in names or len(row["by_hour"]) != 48 or min(row["by_hour"]) < 0]
+    bad += [row for row in rows if not 0 < row["wait_h"] < 24]
+    if bad or not isinstance(traffic, SyntheticTraffic):
+        raise InputError(f"moved: the plan's batch hours do not fit scenario {scenario.name}; make the plan again with `optimize`")
+    return with_moved(scenario, tuple(Moved(names.index(row["class"]), tuple(map(float, row["by_hour"])), row["wait_h"]) for row in rows))
 
 
 def fleet_from_plan(source: Path | dict[str, Any], scenario: Scenario, t: int, router: str) -> tuple[Fleet, bool]:

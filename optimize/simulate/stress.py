@@ -19,7 +19,7 @@ from optimize.result import Plan
 from optimize.search.simulated_hour import HOUR_S, WARMUP_S, warmup_keep, without_backlog
 from optimize.simulate.hardening import hardening
 from optimize.simulate.named_fleet import slice_index
-from optimize.simulate.saved_plan import fleet_from_plan, read_plan
+from optimize.simulate.saved_plan import as_planned, fleet_from_plan, read_plan
 from optimize.simulate.stress_cases import BEGIN_PS, END_PS, Case, Json, cases
 from optimize.simulate.stress_records import Attained, Stress, StressRow
 from optimize.tables.plan_json import plan_json
@@ -50,6 +50,7 @@ def stress(
     not fit the scenario.
     """
     said = plan if isinstance(plan, dict) else _said(plan)
+    scenario = as_planned(said, scenario)
     used = tuple(seeds) or tuple(scenario.seed + FIRST_SEED + k for k in range(SEEDS))
     demand, rows, answers = demand_of(scenario), slo_rows(scenario), []
     found, notes = cases(said, scenario, demand, hour)

@@ -21,10 +21,20 @@ from optimize.tables.tables import UNSERVED, flow_table, relay_table, used_pools
 from optimize.tables.uncertainty_table import uncertainty_json
 from sim.engine.deployment import ENGINE_LIMITS
 from sim.exact import dot
+from sim.scenario.scenario import SyntheticTraffic
 
 SCHEMA = "servemix.plan/1"
 NEVER_S = 1e9  # stands for infinity, which JSON lacks: the request was rejected, failed, or never ended
 Json = dict[str, Any]
+
+
+def _moved(plan: Plan) -> Json:
+    """Batch work that waits for other hours; no key where none does."""
+    traffic = plan.scenario.traffic
+    moved = traffic.moved if isinstance(traffic, SyntheticTraffic) else ()
+    names = [each.name for each in plan.scenario.request_classes]
+    rows = [{"class": names[each.class_index], "wait_h": each.wait_h, "by_hour": [number(part) for part in each.parts]} for each in moved]
+    return {"moved": rows} if rows else {}
 
 
 def plan_json(plan: Plan, money: Money | None = None) -> Json:
@@ -51,6 +61,7 @@ def plan_json(plan: Plan, money: Money | None = None) -> Json:
             {"hour": hour, "weight_h": number(plan.demand.weight_h[t]), "demand_rps": number(plan.demand.mean_rps[:, t].sum())}
             for t, hour in enumerate(plan.demand.slices)
         ],
+        **_moved(plan),
         "fleet": [_pool(plan, bill, p) for p in used_pools(plan)],
         "relays": _relays(plan, bill),
         "classes": _classes(plan),

@@ -128,6 +128,17 @@ class Job:
 
 
 @dataclass(frozen=True)
+class Moved:
+    """Batch work of class `class_index` that waits for another hour, at most `wait_h` hours: `parts` [48] is the part of its day
+    (weekday, then weekend) that is served in each hour; each day's parts sum to 1.
+    """
+
+    class_index: int
+    parts: tuple[float, ...]
+    wait_h: int
+
+
+@dataclass(frozen=True)
 class SyntheticTraffic:
     """A synthetic week. `hour_weights` [24] sum to 1 (weekday); weekend days have `weekend_factor` times the volume.
 
@@ -145,6 +156,7 @@ class SyntheticTraffic:
     think_time_sigma: float = 1.4
     utc_offset_h: float | None = None
     loop: Loop | None = None  # the rates follow from it and from the plan's answers; see `optimize.search.users`
+    moved: tuple[Moved, ...] = ()  # decided by the search, never written by users
     counted_in: str = "users"  # or "requests": then daily_active_users x conversations x turns is a volume and no number of people
 
 

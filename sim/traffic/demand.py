@@ -8,7 +8,7 @@ from sim.requests import Demand
 from sim.scenario.scenario import LogTraffic, Scenario
 from sim.traffic.lengths import mean_lengths, turns_mean
 from sim.traffic.replay import replay_demand
-from sim.traffic.synthetic import slice_names, slice_rates_rps, slice_weights_h
+from sim.traffic.synthetic import class_rates_rps, slice_names, slice_weights_h
 
 
 def demand(scenario: Scenario) -> Demand:
@@ -21,12 +21,12 @@ def demand(scenario: Scenario) -> Demand:
     if isinstance(scenario.traffic, LogTraffic):
         return replay_demand(scenario)
     traffic = scenario.traffic
-    shares = np.array([request_class.share for request_class in scenario.request_classes])
+    shares = [request_class.share for request_class in scenario.request_classes]
     means = np.array([mean_lengths(each, turns_mean(scenario)) for each in scenario.request_classes])
     return Demand(
         slices=slice_names(traffic),
         weight_h=slice_weights_h(traffic),
-        mean_rps=np.outer(shares, slice_rates_rps(traffic)),
+        mean_rps=class_rates_rps(traffic, shares),
         peak_factor=traffic.peak_minute_factor,
         input_tokens=means[:, 0],
         output_tokens=means[:, 1],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -49,6 +50,16 @@ def slice_rates_rps(traffic: Generated) -> npt.NDArray[np.float64]:
     return np.concatenate([weekday, weekday * traffic.weekend_factor])
 
 
+def class_rates_rps(traffic: Generated, shares: Sequence[float]) -> Floats:
+    """[classes, slices] mean rate of each class: its share of every hour's, or of the day's where its work waits for other hours."""
+    rates = slice_rates_rps(traffic)
+    found = np.outer(np.asarray(shares, np.float64), rates)
+    for each in traffic.moved if isinstance(traffic, SyntheticTraffic) else ():
+        a_day = np.repeat([math.fsum(rates[:24].tolist()), math.fsum(rates[24:].tolist())], 24)
+        found[each.class_index] = shares[each.class_index] * a_day * np.asarray(each.parts)
+    return found
+
+
 def hour_before(traffic: Generated, slice_index: int) -> int:
     """The slice one hour earlier in the same type of day; before hour 0 comes hour 23."""
     if isinstance(traffic, ConstantTraffic):
@@ -58,18 +69,16 @@ def hour_before(traffic: Generated, slice_index: int) -> int:
 
 def hour_profile(
     traffic: Generated, slice_index: int, seed: int, duration_s: float, warmup_s: float
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Minute edges in seconds, and the rate of all classes together in each of those minutes, noise included.
+) -> tuple[Floats, npt.NDArray[np.int64], Floats]:
+    """Minute edges in seconds, and of each of those minutes the slice whose rates it has and the factor of its noise.
 
     The noise is common to all classes: users of every class stay away, or come, in the same minute. That is
     the safe side.
     """
-    rates = slice_rates_rps(traffic)
     edges = minute_edges(warmup_s, duration_s)
     before = edges[:-1] < warmup_s
-    rate = np.where(before, rates[hour_before(traffic, slice_index)], rates[slice_index])
-    noise = minute_noise(stream(seed, "minute noise", slice_index), len(rate), traffic.minute_noise_cv)
-    return edges, rate * noise
+    noise = minute_noise(stream(seed, "minute noise", slice_index), len(before), traffic.minute_noise_cv)
+    return edges, np.where(before, hour_before(traffic, slice_index), slice_index), noise
 
 
 def synthetic_hour(
@@ -83,8 +92,8 @@ def synthetic_hour(
     classes: Sequence[int],
 ) -> Requests:
     """One hour of generated traffic with its warm-up; each class has streams of its own, by its name."""
-    edges, rates = hour_profile(traffic, slice_index, seed, duration_s, warmup_s)
-    return _requests(scenario, edges, rates, seed, (slice_index,), classes, rate_scale)
+    edges, slices, noise = hour_profile(traffic, slice_index, seed, duration_s, warmup_s)
+    return _requests(scenario, traffic, edges, slices, noise, seed, (slice_index,), classes, rate_scale)
 
 
 def synthetic_stretch(
@@ -95,30 +104,39 @@ def synthetic_stretch(
     begins = warmup_s + np.cumsum([0.0, *lengths_s[:-1]])
     which = np.maximum(np.searchsorted(begins, edges[:-1] + 1e-9, side="right") - 1, 0)
     noise = minute_noise(stream(seed, "minute noise of a stretch", *slices[:1]), len(which), traffic.minute_noise_cv)
-    rates = slice_rates_rps(traffic)[np.asarray(slices)[which]] * noise
-    return _requests(scenario, edges, rates, seed, ("stretch", slices[0]), range(len(scenario.request_classes)))
+    played = np.asarray(slices)[which]
+    return _requests(scenario, traffic, edges, played, noise, seed, ("stretch", slices[0]), range(len(scenario.request_classes)))
 
 
 def _requests(
     scenario: Scenario,
+    traffic: Generated,
     edges: Floats,
-    rates: Floats,
+    slices: npt.NDArray[np.int64],
+    noise: Floats,
     seed: int,
     label: tuple[int | str, ...],
     classes: Sequence[int],
     rate_scale: float = 1.0,
 ) -> Requests:
-    """Requests of `classes` where `rates` are those of all classes together between `edges`; `label` names the streams."""
+    """Requests of `classes` in minutes between `edges`, each at the rates of its slice times its noise; `label` names the streams."""
     turns = turns_mean(scenario)
     parts: list[Part] = []
+    everyone = slice_rates_rps(traffic)[slices] * noise
+    waits = {each.class_index for each in traffic.moved} if isinstance(traffic, SyntheticTraffic) else set()
+    by_class = class_rates_rps(traffic, [each.share for each in scenario.request_classes]) if waits else None
     for index in classes:
         request_class = scenario.request_classes[index]
+        if by_class is not None and index in waits:
+            rates = by_class[index][slices] * noise * rate_scale
+        else:
+            rates = everyone * (request_class.share * rate_scale)
         if request_class.conversation is not None:
             rng = stream(seed, "conversations", request_class.name, *label)
-            parts.append(conversation_part(scenario, index, edges, rates * (request_class.share * rate_scale), rng, session_count(parts)))
+            parts.append(conversation_part(scenario, index, edges, rates, rng, session_count(parts)))
             continue
         arrivals = stream(seed, "arrivals", request_class.name, *label)
-        times = poisson_times(arrivals, edges, rates * (request_class.share * rate_scale))
+        times = poisson_times(arrivals, edges, rates)
         lengths = stream(seed, "lengths", request_class.name, *label)
         columns = draw_lengths(request_class, turns, len(times), lengths)
         parts.append(Part(index, times, *columns, system_tokens=system_tokens(request_class, len(times))))

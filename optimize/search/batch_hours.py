@@ -2,7 +2,7 @@
 
 A request of kind batch may wait: no longer than its promise leaves, an hour kept for serving it. Which hours are tried is a choice of
 three, each placed oldest first; the program and its measurements then say what each costs, so a plan with moved work is never
-dearer than one without, as far as rough measurements tell. Classes of conversations, logs and traffic without a day are not moved.
+dearer than one without before both are proved. Classes of conversations, logs and traffic without a day are not moved.
 """
 
 from __future__ import annotations
@@ -107,11 +107,13 @@ def batch_hours(scenario: Scenario, tell: Tell, planned: Callable[[Scenario], tu
     market, settled = planned(scenario)
     if settled.unserved:
         return scenario
-    best, cheapest = scenario, _rough_usd(market, market.demand) * (1 - PAYS)
-    for each in _candidates(market, scenario, waits):
-        usd = _rough_usd(market, demand_of(each))
-        if usd < cheapest:
-            best, cheapest = each, usd
+    best, cheapest = scenario, settled.solution.cost_usd * (1 - PAYS)
+    at_first = _rough_usd(market, market.demand) * (1 - PAYS)
+    promising = [each for each in _candidates(market, scenario, waits) if _rough_usd(market, demand_of(each)) < at_first]
+    for each in promising:
+        _, closely = planned(each)
+        if not closely.unserved and closely.solution.cost_usd < cheapest:
+            best, cheapest = each, closely.solution.cost_usd
     return best
 
 

@@ -118,3 +118,9 @@ def test_rows_without_hours_of_their_own_say_nothing_of_them() -> None:
     plain = relay("plain", [2.0])
     assert off_peak_shares(plain) is None and off_peak_part(plain, np.ones((1, 2)), np.ones(2)) == 0.0
     assert off_peak_note(plain, np.ones((1, 2)), np.ones(2), clock(0.0)) == ""
+
+
+def test_without_days_an_hour_counts_on_each_day_of_the_week() -> None:
+    """Noon is dear from Monday to Friday and cheap on two days of seven."""
+    weekly = OffPeak(0.5, ("00:00-01:00",), weekends=True)
+    assert off_peak_share(weekly, 12) == pytest.approx(2 / 7) and off_peak_share(weekly, 12, range(5)) == 0.0

@@ -138,3 +138,21 @@ def test_tokens_of_a_month_are_requests_times_their_means(plan: Plan) -> None:
     requests = (plan.demand.mean_rps * plan.demand.weight_h).sum(axis=1) * 3600
     assert requests_of(plan) == pytest.approx(requests.sum())
     assert tokens_per_month(plan) == pytest.approx((requests @ plan.demand.input_tokens, requests @ plan.demand.output_tokens))
+
+
+def test_hosts_that_are_paid_and_do_not_run_are_paid_at_any_demand(plan: Plan) -> None:
+    """Two more than run in every hour, of a pool that follows the hour and of one that does not."""
+    idle = replace(plan, solution=replace(plan.solution, billed=plan.solution.hosts + 2))
+    for p in (0, 1):
+        for factor in (0.5, 1.0, 2.0):
+            run, paid = scaled_hosts(idle, p, factor)
+            assert run.tolist() == scaled_hosts(plan, p, factor)[0].tolist()
+            assert paid.max() == run.max() + 2
+    run, paid = scaled_hosts(idle, 0, 1.5)
+    assert (paid - run).tolist() == [2] * 48
+
+
+def test_what_does_not_follow_hosts_moves_with_the_price_of_gpus_alone(plan: Plan) -> None:
+    started = with_line(plan, CostLine("neo.h100x2/llama-3.1-70b/fp8/tp2:chat+records starts", "gpu", 90.0))
+    assert scaling(started).at(1.0).gpu_usd == pytest.approx(GPU + 90.0)
+    assert scaling(started).at(1.0, gpu_price=3.0).gpu_usd == pytest.approx(3 * (GPU + 90.0))

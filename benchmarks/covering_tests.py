@@ -51,13 +51,13 @@ class Covering:
         """Tests that run the statement on `line`, the quickest first, at most MOST_S; none where no test runs it.
 
         What runs when the file is imported (constants, fields, decorators, defaults) belongs to the tests that run anything in the file
-        or, for a file of declarations, to all tests.
+        or, for a file of declarations, to all tests; and to those that run nothing of the room, because they read its source.
         """
         lines = statement_lines(file.read_text(encoding="utf-8"), line)
         by_line = self.by_line.get(str(file), {})
         if lines is not None:
             return self.quickest_first(test for each in lines for test in by_line.get(each, ()))
-        return self.tests_of_file(file) or self.quickest_first(self.seconds)
+        return self.quickest_first([*self._readers, *(self.tests_of_file(file) or self.seconds)])
 
     def tests_of_file(self, file: Path) -> list[str]:
         """Tests that run anything in the file beyond its import."""
@@ -67,6 +67,12 @@ class Covering:
         ordered = sorted(set(tests) - {""}, key=lambda test: (self.seconds[test] > QUICK_S, self._place[test]))
         sums = itertools.accumulate(self.seconds[test] for test in ordered)
         return [test for test, so_far in zip(ordered, sums, strict=True) if so_far <= MOST_S or test == ordered[0]]
+
+    @cached_property
+    def _readers(self) -> frozenset[str]:
+        """Tests that ran no line of the room."""
+        ran = (tests for lines in self.by_line.values() for tests in lines.values())
+        return frozenset(self.seconds).difference(*ran)
 
     @cached_property
     def _place(self) -> dict[str, tuple[float, int]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from optimize.money.commitment_cost import Held, Timing, horizon_usd
+from optimize.money.commitment_cost import Held, Timing, cash_by_month, horizon_usd
 
 
 def test_before_the_hosts_come_and_after_their_term_the_month_without_them_is_paid() -> None:
@@ -22,3 +22,32 @@ def test_rents_that_follow_the_market_follow_it_and_a_term_beyond_the_horizon_is
     floating, fixed = (Held(month_usd=10.0, term_months=12, follows_rent=follows) for follows in (True, False))
     both = [horizon_usd((each,), Timing(6), 50.0, 80.0, once_usd=7.0, rent=2.0) for each in (floating, fixed)]
     assert both == [pytest.approx(7 + 6 * (50 + 20) + 6 * 10), pytest.approx(7 + 6 * (50 + 10) + 6 * 10)]
+
+
+@pytest.mark.parametrize("rent", [1.0, 1.5])
+@pytest.mark.parametrize("timing", [Timing(12), Timing(12, lead=3, overlap=1.5), Timing(6.5, lead=2), Timing(3, lead=5), Timing(0.5)])
+@pytest.mark.parametrize(
+    "held",
+    [
+        (),
+        (Held(month_usd=10.0, term_months=4, follows_rent=True),),
+        (Held(purchase_usd=1000.0, month_usd=10.0, residual_36m=0.3),),
+        (Held(purchase_usd=500.0, residual_36m=0.2), Held(month_usd=7.0, term_months=24)),
+    ],
+)
+def test_the_months_sum_to_the_horizon(held: tuple[Held, ...], timing: Timing, rent: float) -> None:
+    months = cash_by_month(held, timing, 50.0, 80.0, once_usd=33.0, rent=rent)
+    assert sum(months) == pytest.approx(horizon_usd(held, timing, 50.0, 80.0, once_usd=33.0, rent=rent))
+
+
+def test_purchases_and_one_off_costs_come_first_and_resale_and_what_is_owed_last() -> None:
+    own = Held(purchase_usd=1000.0, month_usd=10.0, residual_36m=0.3)
+    assert cash_by_month((own,), Timing(3), 50.0, 80.0, once_usd=7.0) == pytest.approx([1067.0, 60.0, 60.0 - own.resale_usd(3)])
+    term = Held(month_usd=10.0, term_months=12)
+    assert cash_by_month((term,), Timing(3, lead=1), 50.0, 80.0) == pytest.approx([80.0, 60.0, 60.0 + 10 * 10.0])
+    assert cash_by_month((), Timing(2.5), 50.0, 80.0, once_usd=7.0) == pytest.approx([87.0, 80.0, 40.0])
+
+
+def test_both_fleets_are_paid_while_one_takes_over_and_a_part_of_a_month_counts_as_such() -> None:
+    term = Held(month_usd=10.0, term_months=2)
+    assert cash_by_month((term,), Timing(4, lead=0.5, overlap=1), 50.0, 80.0) == pytest.approx([110.0, 100.0, 70.0, 80.0])

@@ -78,6 +78,12 @@ def played_once(market: Market, settled: Settled, proof: str = "changes") -> lis
     return play(market.scenario, settled.problem, settled.solution, costs, (9001,), 1, proof)
 
 
+@pytest.fixture(scope="module")
+def played(flips: tuple[Market, Settled]) -> list[Played]:
+    """The steepest changes, played once."""
+    return played_once(*flips)
+
+
 @pytest.mark.slow
 def test_hosts_that_come_to_full_caches_are_felt_and_the_plan_learns_to_boot_earlier(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
@@ -105,9 +111,8 @@ def test_hosts_that_come_to_full_caches_are_felt_and_the_plan_learns_to_boot_ear
     assert timetable_proof.hours_played(market, settled, "changes")[0].hour.verdicts == after.hour.verdicts  # found again, every digit
 
 
-def test_missed_change_is_a_missed_promise_and_everything_played_is_counted(flips: tuple[Market, Settled]) -> None:
-    market, settled = flips
-    played = played_once(market, settled)
+def test_missed_change_is_a_missed_promise_and_everything_played_is_counted(flips: tuple[Market, Settled], played: list[Played]) -> None:
+    settled = flips[1]
     proof = with_played(Verification((1,), ("weekday 03",), 100, (), True, events=100, by_event=100), settled.problem, played)
     assert [each.hour for each in proof.played] == ["weekday 00", "weekday 03", "weekday 06", "weekday 09"]
     assert not proof.met and [verdict.hour for verdict in proof.verdicts] == ["weekday 03"]
@@ -115,10 +120,10 @@ def test_missed_change_is_a_missed_promise_and_everything_played_is_counted(flip
     assert proof.requests_simulated == proof.by_event
 
 
-def test_rising_pools_boot_earlier_and_shrinking_ones_stay_longer(flips: tuple[Market, Settled]) -> None:
-    market, settled = flips
+def test_rising_pools_boot_earlier_and_shrinking_ones_stay_longer(flips: tuple[Market, Settled], played: list[Played]) -> None:
+    settled = flips[1]
     held = replace(settled, pools=tuple(replace(state) for state in settled.pools))
-    rise = next(each for each in played_once(market, settled) if not each.met)
+    rise = next(each for each in played if not each.met)
     assert blamed(held, rise) == {rise.moves[0].pool}
     fall = replace(rise, moves=(replace(rise.moves[0], before=7, after=3),))
     steps = []

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks.fidelity_plot import parity_plot
-from sim.calibration.crossvalidate import absolute_errors, by_gpu, by_group, fit, held_out
+from sim.calibration.crossvalidate import absolute_errors, asked_only, by_gpu, by_group, fit, held_out
 from sim.calibration.fit import replayable, table
 from sim.calibration.points import METRICS, Point, load_points
 from sim.calibration.replay_log import Latencies, replay_poisson
@@ -97,12 +97,6 @@ def directions(points: Sequence[Point], predicted: Floats) -> str:
 def in_core(point: Point) -> bool:
     """Whether the point is of an engine and card that most plans rest on: vLLM V1 or TensorRT-LLM on a card of a data centre."""
     return point.engine in CORE_ENGINES and point.gpu in CORE_GPUS
-
-
-def asked_only(point: Point) -> bool:
-    """Whether the point's throughput says only how much was asked for: an open run that served what came."""
-    asked = (point.rate_rps or 0.0) * point.output_tokens
-    return point.scenario == "fixed_qps" and point.measured.get("throughput", 0.0) >= 0.95 * asked
 
 
 def tables(points: Sequence[Point], unseen: Floats, strange: Floats) -> Sections:

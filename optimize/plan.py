@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -30,6 +31,8 @@ from optimize.explain.notes import (
 from optimize.explain.why import why_given
 from optimize.market.candidates import candidates, no_own_hosts, offer_drops
 from optimize.market.context_fit import fitting
+from optimize.market.doubt import believed
+from optimize.market.drawn_scores import joint_probability
 from optimize.market.pools import pool_states, slo_rows
 from optimize.market.relay_bills import price_notes
 from optimize.market.relay_terms import relay_drops, relay_terms
@@ -40,9 +43,10 @@ from optimize.money.token_budget import with_token_budget
 from optimize.money.units import to_usd
 from optimize.program.solve import solve
 from optimize.records import Dropped, PoolOption
-from optimize.result import Plan
+from optimize.result import Chance, Plan
 from optimize.search.batch_hours import batch_hours, batch_note
 from optimize.search.cache import CapacityStore, default_folder
+from optimize.search.chance import chance_of, stated, worlds
 from optimize.search.demand_rounds import ROUNDS, demand_notes, job_of, next_demand, settled_loop
 from optimize.search.fresh_seeds import HOLD_OUT_SEEDS, seeds_of
 from optimize.search.hour_evidence import HourEvidence
@@ -64,6 +68,8 @@ from sim.progress import Stage
 from sim.scenario.scenario import Scenario
 from sim.traffic import demand as demand_of
 
+Finder = Callable[[Scenario, "float | None"], "Found"]
+PASSES, SHORT, MOST_PROBABILITY = 3, 0.01, 0.99  # of the search for a chance, until it is that close below what was asked for
 LARGE_GAP = 0.03  # between cost and bound, above which simple fleets are tried at length
 SEARCHED, PROVED, SETTLED = 0.35, 0.5, 0.6  # parts of the time of a whole run that lie before its stages; rough, for "about 2 min left"
 
@@ -91,17 +97,50 @@ def optimize(
         return settle_routed(market_for(asked, jobs, tell, cache, solver)[0])
 
     scenario = batch_hours(settled_loop(scenario, tell, planned), tell, planned)
-    found = find(scenario, jobs, tell, cache, solver, proof)
+
+    def finder(each: Scenario, probability: float | None) -> Found:
+        return find(each, jobs, tell, cache, solver, proof, probability)
+
+    if scenario.policy.confidence is None or scenario.catalog.error_law is None:
+        found, chance = found_for(scenario, finder, None), None
+    else:
+        found, chance = found_with_chance(scenario, finder, scenario.policy.confidence)
+    return assemble(found.market, found.answer, found.dropped, only_plan, full, chance)
+
+
+def found_with_chance(scenario: Scenario, finder: Finder, target: float) -> tuple[Found, Chance | None]:
+    """The plan for errors as large as `target` asks, and its chance. Where several engines make it less, each is planned for more.
+
+    No chance is told of what is no plan.
+    """
+    probability = target
+    for k in range(PASSES):
+        found = found_for(scenario, finder, probability)
+        settled = found.answer.settled
+        if found.answer.status not in ("met", "over_budget") or not found.answer.evidence:
+            return found, None
+        chance, _ = chance_of(found.market, settled, probability, target)
+        needed = max(joint_probability(worlds(found.market, settled), target), probability + target - chance.share)
+        if chance.share >= target - SHORT or needed <= probability or k == PASSES - 1:
+            break
+        probability = min(round(needed, 3), MOST_PROBABILITY)
+        found.market.tell(Stage(f"every promise holds with {chance.share:.0%}: planning again, each error by itself at {probability:.1%}"))
+    return found, chance
+
+
+def found_for(scenario: Scenario, finder: Finder, probability: float | None) -> Found:
+    """The plan with its proof; where the demand depends on it, for what it serves."""
+    found = finder(scenario, probability)
     for _ in range(ROUNDS):
         wanted = None if found.answer.status != "met" and job_of(scenario) is not None else next_demand(found.market, found.answer.settled)
         if wanted is None:
             break
-        tell(Stage("the demand depends on the plan: planning again for what this one serves"))
-        again = find(replace(scenario, traffic=wanted), jobs, tell, cache, solver, proof)
+        found.market.tell(Stage("the demand depends on the plan: planning again for what this one serves"))
+        again = finder(replace(scenario, traffic=wanted), probability)
         if job_of(scenario) is not None and not (again.answer.status == "met" and again.cost_usd < found.cost_usd):
             break
         found = again
-    return assemble(found.market, found.answer, found.dropped, only_plan, full)
+    return found
 
 
 @dataclass(frozen=True)
@@ -118,9 +157,10 @@ class Found:
         return self.answer.settled.solution.cost_usd
 
 
-def find(scenario: Scenario, jobs: int, tell: Tell, cache: Path | None, solver: str, proof: str) -> Found:
-    """The cheapest plan for the demand that `scenario` states, with its proof."""
-    market, dropped = market_for(scenario, jobs, tell, cache, solver)
+def find(scenario: Scenario, jobs: int, tell: Tell, cache: Path | None, solver: str, proof: str, probability: float | None = None) -> Found:
+    """The cheapest plan for the demand that `scenario` states, with its proof; for engines and relays as slow as they are below with
+    `probability`, else as simulated."""
+    market, dropped = market_for(scenario, jobs, tell, cache, solver, probability)
     check_playable(market.demand, needed=lambda: fluid_bound(market) <= market.budget_usd)  # else no plan comes to its proof
     warm_up(tell)
     tell(Stage(f"{counted(len(market.states), 'pool')} and {counted(len(market.relays), 'relay')} are candidates"))
@@ -160,10 +200,16 @@ def timed(market: Market, settled: Settled, evidence: list[HourEvidence], proof:
 
 
 def market_for(
-    scenario: Scenario, jobs: int = 2, tell: Tell = lambda _: None, cache: Path | None = None, solver: str = "highs"
+    scenario: Scenario,
+    jobs: int = 2,
+    tell: Tell = lambda _: None,
+    cache: Path | None = None,
+    solver: str = "highs",
+    probability: float | None = None,
 ) -> tuple[Market, tuple[Dropped, ...]]:
-    """What may be bought, nothing measured yet, and what was left out and why."""
-    scenario = with_token_budget(with_owned_prices(scenario))
+    """What may be bought, nothing measured yet, and what was left out and why; `probability` as in `find`."""
+    stated = with_token_budget(with_owned_prices(scenario))
+    scenario = stated if probability is None else believed(stated, probability)
     demand, slos = demand_of(scenario), slo_rows(scenario)
     options, dropped = candidates(scenario, demand)
     costs = costs_of(scenario, options)
@@ -181,6 +227,7 @@ def market_for(
         jobs=jobs,
         tell=tell,
         solver=solver,
+        stated=None if probability is None else stated,
     )
     return market, dropped
 
@@ -257,7 +304,14 @@ def over_words(scenario: Scenario, usd: float) -> str:
     return f"the cheapest plan that serves everything costs {in_currency(usd, scenario)} a month, {above} above the budget"
 
 
-def assemble(market: Market, answer: Answer, dropped: tuple[Dropped, ...], only_plan: bool = False, full: bool = False) -> Plan:
+def assemble(
+    market: Market,
+    answer: Answer,
+    dropped: tuple[Dropped, ...],
+    only_plan: bool = False,
+    full: bool = False,
+    chance: Chance | None = None,
+) -> Plan:
     """The plan record; everything that a report says is in it."""
     settled, evidence, status = answer.settled, answer.evidence, answer.status
     scenario, problem, solution = market.scenario, settled.problem, settled.solution
@@ -279,9 +333,9 @@ def assemble(market: Market, answer: Answer, dropped: tuple[Dropped, ...], only_
     market.tell(effort(market, evidence))
     if not only_plan:
         market.tell(Stage("the plan stands; now what surrounds it: alternatives, explanation, uncertainty", SETTLED))
-    around = None if only_plan else surroundings(market, settled, status, lines, full)
+    around = None if only_plan else surroundings(market, settled, status, lines, full, chance)
     return Plan(
-        scenario=scenario,
+        scenario=stated(market),
         demand=market.demand,
         program=problem,
         solution=solution,
@@ -310,6 +364,7 @@ def assemble(market: Market, answer: Answer, dropped: tuple[Dropped, ...], only_
         usd_per_unit=scenario.catalog.fx_usd.get(scenario.budget.currency, 1.0),
         gap_parts=around.gap_parts if around else None,
         uncertainty=around.uncertainty if around else None,
+        chance=chance,
         quality=quality_of(scenario, problem, solution, lines, saves(around.routed if around else (), settled)),
         why=around.why if around else None,
     )

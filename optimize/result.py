@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -216,6 +217,62 @@ class Pilot:
 
 
 @dataclass(frozen=True)
+class Blame:
+    """A promise that breaks in one hour, in `share` of all drawn worlds."""
+
+    promise: str
+    hour: str
+    share: float
+
+
+@dataclass(frozen=True)
+class Chance:
+    """The chance that every promise holds in every hour, over the law of what is not known.
+
+    target, share   asked for, and found;  half_width  of its 95 % interval, by the number of draws
+    planned_at      the probability below which each error by itself was planned for
+    steps           deployment -> how many times as long as simulated its steps are at that probability
+    """
+
+    target: float
+    share: float
+    half_width: float
+    draws: int
+    hours: tuple[str, ...]
+    planned_at: float
+    blame: tuple[Blame, ...]
+    steps: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Rung:
+    """What the month costs at another chance; None where nothing serves everything. Only the plan's own rung is `proved`."""
+
+    chance: float
+    usd: float | None
+    fleet: str
+    proved: bool
+
+
+@dataclass(frozen=True)
+class PilotWorth:
+    """What a pilot saves a month in expectation at the same chance; `left` of the deviation of the doubt remains after it."""
+
+    pilot: Pilot
+    saves_usd: float
+    left: float
+
+
+@dataclass(frozen=True)
+class Confidence:
+    """How sure a plan is, what other chances cost, and what would make it surer."""
+
+    chance: Chance
+    ladder: tuple[Rung, ...] = ()
+    pilots: tuple[PilotWorth, ...] = ()
+
+
+@dataclass(frozen=True)
 class Uncertainty:
     """Everything that is said about how far the plan can be trusted. Shares are of all requests of a month.
 
@@ -229,6 +286,7 @@ class Uncertainty:
     pilot: Pilot | None
     safety: float
     safety_usd: float | None
+    confidence: Confidence | None = None  # None where no chance was asked for
 
 
 @dataclass(frozen=True)
@@ -286,4 +344,5 @@ class Plan:
     gap_parts: GapParts | None = None  # why it costs more than divisible hosts without reserve and margin would
     uncertainty: Uncertainty | None = None  # None where nothing was simulated
     why: Why | None = None  # None where nothing was explained
+    chance: Chance | None = None  # that every promise holds; None where none was asked for, or there is no plan
     quality: Quality | None = None  # None where no class lets more than one model answer, and nothing is routed

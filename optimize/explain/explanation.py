@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 from optimize.explain.alternatives import alternative, restrictions
+from optimize.explain.confidence import confidence
 from optimize.explain.cost_gap import gap_of, margin_usd
 from optimize.explain.flips import flip_gpus, gpu_price_flip, limit_flips
 from optimize.explain.hit_flip import hit_flip
@@ -21,7 +22,7 @@ from optimize.explain.why import known_and_least, why
 from optimize.money.amounts import scaled_usd
 from optimize.program.solve import solve
 from optimize.records import Alternative, CostLine, Flip, GapParts, ProgramInput
-from optimize.result import FrontierPoint, Uncertainty, Why
+from optimize.result import Chance, FrontierPoint, Uncertainty, Why
 from optimize.search.loop import Market, Restriction, Settled, settle
 from optimize.search.routing import routing_alternative
 from sim.exact import dot
@@ -54,7 +55,9 @@ class Asked:
         return {name: [next(answers) for _ in each] for name, each in self.by_name.items()}
 
 
-def surroundings(market: Market, settled: Settled, status: str, lines: tuple[CostLine, ...], full: bool) -> Surroundings:
+def surroundings(
+    market: Market, settled: Settled, status: str, lines: tuple[CostLine, ...], full: bool, chance: Chance | None = None
+) -> Surroundings:
     """All of it for one plan, in two rounds: the second asks among the pools that the first one measured."""
     planned = status in ("met", "missed")
     ends = band_ends(market.scenario) if planned else None
@@ -69,6 +72,7 @@ def surroundings(market: Market, settled: Settled, status: str, lines: tuple[Cos
             "prices": [partial(gpu_price_flip, gpu) for gpu in flip_gpus(settled, market)] if planned else [],
             "band": [partial(cost_at, end) for end in ends or ()],
             "hits": [partial(hit_flip, settled)] if planned and full else [],
+            "confidence": [partial(confidence, settled, chance)] if chance is not None else [],
         }
     ).answers(market)
     (reasons,) = first["why"]
@@ -91,7 +95,7 @@ def surroundings(market: Market, settled: Settled, status: str, lines: tuple[Cos
         alternatives=(*routed, *first["alternatives"], *cheapest_first(first["vendors"]), *close),
         flips=tuple(flip for flip in (flips if planned else ()) if flip is not None),
         demand_band=_band(market, settled, ends, first["band"]),
-        uncertainty=replace(first["uncertainty"][0], safety_usd=margin),
+        uncertainty=replace(first["uncertainty"][0], safety_usd=margin, confidence=next(iter(first["confidence"]), None)),
         gap_parts=parts,
         why=replace(reasons, frontier=_frontier(second["frontier"], cost_usd)),
     )

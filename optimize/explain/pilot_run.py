@@ -29,7 +29,18 @@ def pilot_for(scenario: Scenario, settled: Settled, errors: Sequence[PoolError])
     if not errors:
         return None
     weakest = max(errors, key=lambda e: (not e.calibrated, e.share * e.step[1], e.pool))
-    p = next(k for k, state in enumerate(settled.pools) if state.option.id == weakest.pool)
+    return pilot_at(scenario, settled, next(k for k, state in enumerate(settled.pools) if state.option.id == weakest.pool))
+
+
+def pilot_of(scenario: Scenario, settled: Settled, deployment: Deployment) -> Pilot | None:
+    """The pilot of one deployment, at the load of its pool with most requests; None without a GPU to rent."""
+    flow = settled.solution.pool_flow.sum(axis=(1, 2))
+    own = [p for p, state in enumerate(settled.pools) if state.option.deployment == deployment]
+    return pilot_at(scenario, settled, max(own, key=lambda p: (float(flow[p]), -p)))
+
+
+def pilot_at(scenario: Scenario, settled: Settled, p: int) -> Pilot | None:
+    """The pilot of pool `p`, at its own load; None without a GPU to rent."""
     deployment = settled.pools[p].option.deployment
     assert deployment is not None
     offer = cheapest_host(scenario, deployment)

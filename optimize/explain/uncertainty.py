@@ -120,7 +120,7 @@ def uncertainty(settled: Settled, met: bool, market: Market) -> Uncertainty:
         pools=errors,
         uncalibrated_share=float(sum(e.share for e in errors if not e.calibrated)),
         relayed_share=float(by_relay.sum() / total),
-        bands=bands(market, settled, errors) if met else (),
+        bands=bands(market, settled, errors) if met and market.stated is None else (),  # a chance says more
         pilot=pilot_for(market.scenario, settled, errors),
         safety=market.scenario.policy.safety,
         safety_usd=None,

@@ -57,6 +57,7 @@ class Market:
         self.at_first = self.at_first or {terms.relay.id: terms.miss for terms in self.relays}
 
     solver: str = "highs"
+    stated: Scenario | None = None  # what the user wrote, where `scenario` is what is believed of it; None: the same
 
     def pools(self, restriction: Restriction) -> list[PoolState]:
         """Pools that the restriction keeps and that can serve something."""

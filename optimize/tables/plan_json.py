@@ -12,6 +12,7 @@ from optimize.money import HOUR_S
 from optimize.records import Flip, PlayedHour, SloVerdict
 from optimize.result import Plan
 from optimize.tables.bill_lines import Bill, cents_of
+from optimize.tables.confidence_words import confidence_json
 from optimize.tables.considered_json import considered_json
 from optimize.tables.decision_why import why_json
 from optimize.tables.finance_json import charges_json, finance_json
@@ -91,6 +92,7 @@ def plan_json(plan: Plan, money: Money | None = None) -> Json:
         "considered": considered_json(plan),
         "dropped": [{"name": dropped.name, "reason": dropped.reason} for dropped in plan.dropped],
         "uncertainty": uncertainty_json(plan.uncertainty),
+        **({} if plan.chance is None else {"confidence": confidence_json(plan)}),
         "assumptions": list(plan.assumptions),
         "warnings": list(plan.warnings),
         "extra": dict(sorted(plan.extra.items())),

@@ -9,6 +9,7 @@ from optimize.money.amounts import amount_usd
 from optimize.money.units import to_currency
 from optimize.result import Plan
 from optimize.tables.bill_lines import Bill, cents_of
+from optimize.tables.confidence_words import verdict_chance
 from optimize.tables.phrases import STATUS_WORDS
 from optimize.tables.plain_numbers import percent
 
@@ -16,9 +17,10 @@ Json = dict[str, Any]
 
 
 def verdict_words(plan: Plan) -> str:
-    """The verdict as a signer reads it: "MET", or "MET; answer quality not evaluated"."""
+    """The verdict as a signer reads it: "MET", "MET with 80 % confidence", or "MET; answer quality not evaluated"."""
     more = plan.quality.verdict if plan.quality is not None and plan.status == "met" else ""
-    return f"{STATUS_WORDS[plan.status]}; {more}" if more else STATUS_WORDS[plan.status]
+    word = STATUS_WORDS[plan.status] + (verdict_chance(plan.chance) if plan.status == "met" else "")
+    return f"{word}; {more}" if more else word
 
 
 def quality_json(plan: Plan) -> Json | None:

@@ -7,14 +7,10 @@ from dataclasses import replace
 
 from optimize.money.amounts import offer_at
 from optimize.money.owned_price import with_owned_prices
-from sim.catalog.facts import CalibrationRow, Catalog, Relay
-from sim.catalog.relay_records import Law, RelayLatency
-from sim.engine.physics import COEFFICIENTS
-from sim.engine.step_cost import coefficients_of
+from sim.catalog.facts import Catalog, Relay
+from sim.engine.slower_steps import longer_steps
+from sim.relay.slower_relay import slower
 from sim.scenario.scenario import ConstantTraffic, RequestClass, Scenario, SyntheticTraffic, Tokens
-
-SHARES_OF_PEAK = tuple(name for name in COEFFICIENTS if name.endswith("_efficiency"))
-SECONDS = tuple(name for name in COEFFICIENTS if name.endswith("_s") and name != "request_s")  # of a step
 
 
 def users(scenario: Scenario, factor: float) -> Scenario:
@@ -65,35 +61,13 @@ def relay_prices(scenario: Scenario, factor: float) -> Scenario:
 def step_time(scenario: Scenario, factor: float) -> Scenario:
     """Every engine step on own GPUs `factor` times as long: the simulator's error. What a request costs before its queue stays."""
 
-    def longer(row: CalibrationRow) -> CalibrationRow:
-        values = coefficients_of(row)
-        values |= {name: values[name] / factor for name in SHARES_OF_PEAK}
-        values |= {name: values[name] * factor for name in SECONDS}
-        return replace(row, coefficients=values)
-
-    catalog: Catalog = replace(scenario.catalog, calibration=tuple(longer(row) for row in scenario.catalog.calibration))
+    catalog: Catalog = replace(scenario.catalog, calibration=tuple(longer_steps(row, factor) for row in scenario.catalog.calibration))
     return replace(scenario, catalog=catalog)
 
 
 def relay_latency(scenario: Scenario, factor: float) -> Scenario:
     """Every relay `factor` times as slow: to the first token, and per token after it."""
     return replace(scenario, relays=tuple(slower(each, factor) for each in scenario.relays))
-
-
-def slower(relay: Relay, factor: float) -> Relay:
-    """`relay` with every latency `factor` times as long."""
-    latency = relay.latency
-    if latency is not None:
-        per_token = latency.ttft_s_per_input_token * factor
-        latency = RelayLatency(slower_law(latency.ttft, factor), slower_law(latency.tpot, factor), per_token, latency.load)
-    return replace(relay, ttft_p50_s=relay.ttft_p50_s * factor, tokens_per_s=relay.tokens_per_s / factor, latency=latency)
-
-
-def slower_law(law: Law, factor: float) -> Law:
-    """The law of `factor` times its seconds: medians and shifts are seconds, all other parameters have no unit."""
-    seconds = 2 if law.family == "shifted_lognormal" else 1
-    parameters = tuple(value * factor if k < seconds else value for k, value in enumerate(law.parameters))
-    return replace(law, parameters=parameters, points=tuple((quantile, value * factor) for quantile, value in law.points))
 
 
 def scaled(law: Tokens, factor: float) -> Tokens:

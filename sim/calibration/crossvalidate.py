@@ -112,6 +112,12 @@ def unsaturated(point: Point) -> bool:
     return point.scenario != "offline" and point.measured.get("ttft", 0.0) < 2.0
 
 
+def asked_only(point: Point) -> bool:
+    """Whether the point's throughput says only how much was asked for: an open run that served what came."""
+    asked = (point.rate_rps or 0.0) * point.output_tokens
+    return point.scenario == "fixed_qps" and point.measured.get("throughput", 0.0) >= 0.95 * asked
+
+
 def absolute_errors(points: Sequence[Point], predicted: Floats) -> Floats:
     """[points, METRICS] |predicted / measured - 1|; NaN where not measured, and for the TTFT of a queue."""
     errors = np.abs(predicted / measured_table(points) - 1.0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 
 from sim.calibration.crossvalidate import unsaturated
+from sim.calibration.doubt import doubt_of
+from sim.calibration.intervals import LEVELS, Placed, Share, shares
 from sim.calibration.points import Point, load_points
 from sim.calibration.replay_points import Run, run_of
 from sim.calibration.schedule import run_schedule
@@ -17,7 +19,7 @@ from sim.catalog.facts import Catalog
 from sim.engine.deployment import PS, StepCost
 from sim.engine.memory import kv_blocks, room_tokens
 from sim.engine.pool import Pool, Status
-from sim.engine.step_cost import step_cost
+from sim.engine.step_cost import best_row, step_cost
 from sim.fleet.clients import Turns, simulate_turns
 from sim.fleet.fleet import Fleet
 from sim.fleet.simulate import probe
@@ -41,6 +43,7 @@ class Row:
     source: str
     calibrated: bool
     queueing: bool  # a TTFT that says how long a queue has grown: listed, not summed up
+    intervals: tuple[tuple[float, float], ...] = ()  # of LEVELS, around what is predicted; empty where no law of errors is known
 
 
 @dataclass(frozen=True)
@@ -62,12 +65,22 @@ class Validation:
     summary: tuple[Cell, ...]
     skipped: tuple[tuple[str, str], ...]
 
+    def inside(self, key: Callable[[Row], str]) -> tuple[Share, ...]:
+        """How many values fell inside their intervals, by what `key` says of a row; TTFTs of queues are not counted."""
+        rows = [row for row in self.rows if row.intervals and not row.queueing]
+        return shares([Placed(row.metric, row.measured, row.intervals) for row in rows], lambda k: key(rows[k]))
+
     def as_json(self) -> dict[str, Any]:
         """The object that `--json` prints."""
         keys = ("id", "metric", "measured", "predicted", "error")
+        names = [f"interval_{100 * level:g}" for level in LEVELS]
         return {
-            "rows": [{key: getattr(row, key) for key in keys} for row in self.rows],
+            "rows": [
+                {key: getattr(row, key) for key in keys} | {name: list(ends) for name, ends in zip(names, row.intervals, strict=False)}
+                for row in self.rows
+            ],
             "summary": [asdict(cell) for cell in self.summary],
+            "inside": [asdict(share) for share in self.inside(lambda row: row.gpu)],
             "skipped": [{"id": point, "why": why} for point, why in self.skipped],
         }
 
@@ -143,7 +156,8 @@ def validate_point(point: Point, catalog: Catalog) -> list[Row] | str:
     log = replay(run, cost)
     if log is None or not (log.status == Status.FINISHED).all():
         return "some requests never end in the memory that remains"
-    predicted = metrics_of(point, run, log)
+    predicted, row = metrics_of(point, run, log), best_row(run.deployment, catalog.calibration)
+    doubt = None if catalog.error_law is None or row is None else doubt_of(catalog.error_law, row)
     return [
         Row(
             point.id,
@@ -158,6 +172,7 @@ def validate_point(point: Point, catalog: Catalog) -> list[Row] | str:
             point.source,
             cost.calibrated,
             metric == "ttft" and not unsaturated(point),
+            tuple(doubt.interval(metric, predicted[metric], level) for level in LEVELS) if doubt is not None else (),
         )
         for metric, measured in point.measured.items()
         if metric in predicted

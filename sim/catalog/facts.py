@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from sim.catalog.contract import Contract
+from sim.catalog.error_law import ErrorLaw
 from sim.catalog.price_terms import LongPrompt, OffPeak
 from sim.catalog.relay_records import Outages, RelayLatency, RetryPolicy
 
@@ -210,3 +211,4 @@ class Catalog:
     fx_usd: dict[str, float] = field(default_factory=dict)  # currency -> USD per unit
     tokenizers: dict[str, Tokenizer] = field(default_factory=dict)
     files: dict[str, str] = field(default_factory=dict)  # name, such as relays.yaml -> SHA-256
+    error_law: ErrorLaw | None = None  # how wrong step costs and latencies may be; None: not known

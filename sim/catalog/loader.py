@@ -15,6 +15,7 @@ from typing import Any
 
 from sim.catalog.assumed_latency import assumed_prefill_s_per_token
 from sim.catalog.check import ROWS, instead, record_of
+from sim.catalog.error_law import ErrorLaw, law_from
 from sim.catalog.facts import CalibrationRow, Catalog, Model, Relay, Source
 from sim.errors import InputError, quoted
 from sim.guarded_yaml import load_plain
@@ -22,6 +23,7 @@ from sim.guarded_yaml import load_plain
 FOLDER = Path(__file__).parent
 MOST_VALUES = 200_000  # the rows of all measured engines are 10,000
 OPTIONAL = ("calibration", "fx", "tokenizers")
+LAW = "error_law.yaml"  # how wrong the step costs may be; absent: nothing is known of it
 Raw = dict[str, Any]
 
 
@@ -80,13 +82,28 @@ def _load(folder: Path) -> Catalog:
         digest.update(name.encode() + b"\0" + content)
         files[file.name] = hashlib.sha256(content).hexdigest()
         texts[name] = (file, content.decode("utf-8", errors="replace"))
+    law = _law(folder / LAW, digest, files, problems)
     raw = {name: _parse(file, text, problems) for name, (file, text) in texts.items()}
     rows = {name: _rows(name, *texts[name], raw[name], problems) for name in ROWS if name in raw}
     fx = _fx(*texts["fx"], raw["fx"], problems) if "fx" in raw else {"USD": 1.0}
     _references(rows, texts, problems)
     if problems.lines:
         raise InputError(problems.lines)
-    return replace(_catalog(rows, fx, digest.hexdigest()), files=files)
+    return replace(_catalog(rows, fx, digest.hexdigest()), files=files, error_law=law)
+
+
+def _law(file: Path, digest: Any, files: dict[str, str], problems: _Problems) -> ErrorLaw | None:
+    """The law of the step costs' errors, if the folder has one."""
+    if not file.exists():
+        return None
+    content = file.read_bytes()
+    digest.update(file.name.encode() + b"\0" + content)
+    files[file.name] = hashlib.sha256(content).hexdigest()
+    try:
+        return law_from(_json(content.decode("utf-8", errors="replace")) or {})
+    except (KeyError, TypeError, ValueError) as error:
+        problems.lines.append(f"{file}:1: is no law of errors ({error}); `python -m sim.calibration.error_law` writes one")
+        return None
 
 
 def with_prefill(relay: Relay, models: dict[str, Model]) -> Relay:

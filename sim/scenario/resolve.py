@@ -78,6 +78,7 @@ def resolve(spec: ScenarioSpec, catalog: Catalog, path: Path, seed: int, digest:
         budget=Budget(MOST if spec.budget.per_month is None else spec.budget.per_month, spec.budget.currency, spec.budget.per_mtok),
         policy=_policy(spec.policy),
         catalog=catalog,
+        traffic_error=spec.traffic.forecast_error,
         requests_per_user_band=(band[0], band[1]) if band else None,
         engine=spec.engine.model_dump(exclude_none=True),
         warnings=(
@@ -146,7 +147,7 @@ def _slos(spec: SloSpec) -> tuple[Slo, ...]:
 
 
 def _policy(spec: PolicySpec) -> Policy:
-    contracts = {"max_vendor_share", "relay_accounts", "spot"}
+    contracts = {"max_vendor_share", "relay_accounts", "spot", "confidence"}
     values = spec.model_dump(exclude={"requests_per_user_band", "data_residency", "allow", "deny", "payment", *contracts})
     share = spec.max_vendor_share
     return Policy(
@@ -156,6 +157,7 @@ def _policy(spec: PolicySpec) -> Policy:
         vendor_shares=dict(share) if isinstance(share, dict) else {"*": share} if share is not None else {},
         relay_accounts=tuple(_account(row) for row in spec.relay_accounts),
         spot=Spot(**spec.spot.model_dump()) if spec.spot else None,
+        confidence=None if isinstance(spec.confidence, str) else spec.confidence,
         **values,
     )
 

@@ -238,6 +238,7 @@ class Policy:
     provisioned_units: bool = False
     spot: Spot | None = None
     boot_hours_paid: bool = False
+    confidence: float | None = None  # least chance that every promise holds; None: the simulator is taken at its word
 
 
 @dataclass(frozen=True)
@@ -314,6 +315,7 @@ class Scenario:
     budget: Budget
     policy: Policy
     catalog: Catalog
+    traffic_error: float = 0.0  # standard deviation of the logarithm of what comes over what is written
     requests_per_user_band: tuple[float, float] | None = None  # demand band to report, requests per user-day
     engine: dict[str, float | str] = field(default_factory=dict)  # overrides of EngineLimits for every deployment; `version` of vLLM
     warnings: tuple[str, ...] = ()

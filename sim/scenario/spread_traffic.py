@@ -11,6 +11,7 @@ from sim.scenario.schema.traffic import ConcurrentTraffic, JobTraffic, RateTraff
 HOUR_S, DAY_S, MONTH_H = 3600.0, 86_400.0, 730.0
 WEEKDAYS, WEEKEND_DAYS = MONTH_H / 24 * 5 / 7, MONTH_H / 24 * 2 / 7  # of a month
 PART_OF_LIMIT = 0.5  # of a promised time, for the mean of an answer before anything is simulated
+DOUBT = "forecast_error"  # of the scenario, not of the rates
 UNPROMISED_S = (0.5, 0.03)  # first token, and each further one, where no promise says more
 
 Traffic = SyntheticTraffic | ConstantTraffic | LogTraffic
@@ -22,7 +23,7 @@ def traffic_of(spec: TrafficSpec, classes: tuple[RequestClass, ...], folder: Pat
     if isinstance(spec, ReplayTraffic):
         return LogTraffic(folder / spec.log, spec.scale)
     if isinstance(spec, RateTraffic):
-        return ConstantTraffic(**spec.model_dump())
+        return ConstantTraffic(**spec.model_dump(exclude={DOUBT}))
     if isinstance(spec, JobTraffic):
         every_h = None if spec.job.every is None else spec.job.every / HOUR_S
         return job_traffic(Job(spec.job.amount, spec.job.deadline / HOUR_S, every_h))
@@ -30,7 +31,7 @@ def traffic_of(spec: TrafficSpec, classes: tuple[RequestClass, ...], folder: Pat
         return _concurrent(spec, classes)
     if isinstance(spec, VolumeTraffic):
         return _volume(spec)
-    return SyntheticTraffic(hour_weights=_weights(spec.day_shape), **spec.model_dump(exclude={"day_shape"}))
+    return SyntheticTraffic(hour_weights=_weights(spec.day_shape), **spec.model_dump(exclude={"day_shape", DOUBT}))
 
 
 def job_traffic(job: Job) -> ConstantTraffic:
@@ -48,7 +49,7 @@ def _volume(spec: VolumeTraffic) -> SyntheticTraffic:
     if a_day is None:
         assert spec.requests_per_month is not None
         a_day = spec.requests_per_month / (WEEKDAYS + WEEKEND_DAYS * spec.weekend_factor)
-    more = spec.model_dump(exclude={"day_shape", "requests_per_month", "requests_per_day"})
+    more = spec.model_dump(exclude={"day_shape", "requests_per_month", "requests_per_day", DOUBT})
     turns = spec.turns_per_conversation
     return SyntheticTraffic(a_day / turns, 1.0, hour_weights=_weights(spec.day_shape), counted_in="requests", **more)
 

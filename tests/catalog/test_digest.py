@@ -10,7 +10,7 @@ import pytest
 from sim.catalog.loader import FOLDER, load_catalog
 
 
-@pytest.mark.parametrize("name", ["calibration", "fx", "gpus", "models", "offers", "relays", "tokenizers", "weight_formats"])
+@pytest.mark.parametrize("name", ["calibration", "error_law", "fx", "gpus", "models", "offers", "relays", "tokenizers", "weight_formats"])
 def test_a_changed_byte_of_any_file_changes_the_digest(name: str, tmp_path: Path) -> None:
     folder = tmp_path / "catalog"
     shutil.copytree(FOLDER, folder)

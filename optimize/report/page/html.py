@@ -33,7 +33,7 @@ from optimize.report.page.whatif_section import whatif_html
 from optimize.report.terminal import render_grid
 from optimize.report.terminal.render_plan import cell
 from optimize.result import Plan
-from optimize.tables import decision_why, tables, uncertainty_table
+from optimize.tables import confidence_words, decision_why, tables, uncertainty_table
 from optimize.tables.all_in_words import all_in_words
 from optimize.tables.bill_lines import Bill, cents_of
 from optimize.tables.columns import Table
@@ -237,7 +237,7 @@ def _trust(plan: Plan, bill: Bill) -> str:
     table = scrolling("Error of the step cost by pool", f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>")
     margin = None if found.safety_usd is None else bill.money(cents_of(plan, found.safety_usd))
     words = dim("Error on measurements not seen, median / 90th percentile.")
-    return table + words + bullets(uncertainty_table.sentences(found, margin))
+    return table + words + bullets([*confidence_words.sentences(plan, bill), *uncertainty_table.sentences(found, margin)])
 
 
 def _proof(plan: Plan) -> str:

@@ -14,6 +14,7 @@ from optimize.report.terminal.console import show, table
 from optimize.result import Plan
 from optimize.tables.all_in_words import OPEN, all_in_words, open_or_sum, unit_words
 from optimize.tables.bill_lines import Bill, cents_of
+from optimize.tables.confidence_words import one_line
 from optimize.tables.decision_why import no_plan_lines
 from optimize.tables.phrases import told_flips
 from optimize.tables.plain_numbers import duration, percent, promise
@@ -157,7 +158,9 @@ def _next(console: Console, plan: Plan, bill: Bill, whole: bool) -> None:
     """What would change the answer, what to heed, and where the rest is."""
     found = plan.why.no_plan if plan.why is not None else None
     lines = told_flips(plan)[1 : 1 + FLIPS] if found is None else no_plan_lines(plan, bill, found)[:LINES]
-    if plan.uncertainty is not None and plan.uncertainty.pilot is not None:
+    if certainty := one_line(plan, bill):
+        lines.append(certainty)
+    elif plan.uncertainty is not None and plan.uncertainty.pilot is not None:
         pilot = plan.uncertainty.pilot
         lines.append(f"a pilot of {pilot.hours:g} h on {pilot.offer} would settle the largest doubt: --show trust")
     if plan.warnings:

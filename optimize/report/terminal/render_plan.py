@@ -18,7 +18,7 @@ from optimize.report.terminal import render_grid
 from optimize.report.terminal.console import bullets, output, screen, section, show, table
 from optimize.report.terminal.render_first import first_screen
 from optimize.result import Plan
-from optimize.tables import decision_why, price_table, tables, uncertainty_table
+from optimize.tables import confidence_words, decision_why, price_table, tables, uncertainty_table
 from optimize.tables.all_in_words import open_or_sum
 from optimize.tables.bill_lines import Bill, bill_of, cents_of
 from optimize.tables.finance_tables import Money
@@ -212,7 +212,7 @@ def _trust(console: Console, plan: Plan, bill: Bill) -> None:
         listing.add_row(_label(plan, name), *cells)
     show(console, listing)
     money = None if found.safety_usd is None else bill.money(cents_of(plan, found.safety_usd))
-    bullets(console, uncertainty_table.sentences(found, money))
+    bullets(console, [*confidence_words.sentences(plan, bill), *uncertainty_table.sentences(found, money)])
     if found.pilot is not None:
         serve, load, *runs, fit = found.pilot.commands
         rest = f"and {len(runs)} shorter runs: uncertainty_table.pilot.commands in plan.json"

@@ -10,6 +10,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from sim.calibration.intervals import LEVELS
 from sim.calibration.measured_log import ReplayedLog
 from sim.calibration.points import METRICS
 from sim.calibration.validate_points import Row, Validation
@@ -31,6 +32,10 @@ def render_validation(result: Validation) -> str:
         parts += ["Predicted against measured\n", _text(_values(result.rows))]
     for title, key in CUTS:
         parts += [f"\nError by {title}: points, median and p90 of |predicted / measured - 1|\n", _text(error_table(result.rows, key))]
+    if any(row.intervals for row in result.rows):
+        for title, key in CUTS[:2]:
+            parts += [f"\nMeasured values inside their 50 / 80 / 95 % intervals, by {title} (95 % interval of the share)\n"]
+            parts.append(_text(inside_table(result, key)))
     queueing = sum(row.queueing for row in result.rows)
     if queueing:
         parts.append(f"\n{queueing} TTFTs say how long a queue has grown; they are in --json and in no table.\n")
@@ -73,6 +78,23 @@ def error_table(rows: Sequence[Row], key: Callable[[Row], str]) -> Table:
         grid.add_column(metric, justify="right", no_wrap=True)
     for name in sorted(cells, key=lambda name: (name != "all", name)):
         grid.add_row(f"  {name}", *(error_cell(cells[name].get(metric, [])) for metric in METRICS))
+    return grid
+
+
+def inside_table(result: Validation, key: Callable[[Row], str]) -> Table:
+    """A row per value of `key`, `all` first; by metric the count, the shares inside at each level, the interval of that at 80 %."""
+    found = {(each.group, each.metric, each.level): each for each in result.inside(key)}
+    grid = Table(box=None, pad_edge=False)
+    grid.add_column("  ")
+    for metric in METRICS:
+        grid.add_column(metric, justify="right", no_wrap=True)
+    for name in dict.fromkeys(each[0] for each in found):
+        cells = []
+        for metric in METRICS:
+            levels = [found[name, metric, level] for level in LEVELS if (name, metric, level) in found]
+            words = " / ".join(f"{each.inside:.0%}" for each in levels)
+            cells.append(f"{levels[1].points}  {words} ({levels[1].low:.0%} to {levels[1].high:.0%})" if levels else "")
+        grid.add_row(f"  {name}", *cells)
     return grid
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, model_validator
 
 from sim.engine.release import engine_release, lineage
 from sim.engine.routers import DEFAULT, WITH_CACHE, RouterName
@@ -102,6 +102,16 @@ def _band(values: list[float]) -> list[float]:
     return values
 
 
+def _no_confidence(value: str) -> str:
+    return value if value == "none" else wrong("is no chance; write a number from 0.5 to 0.99, or none")
+
+
+Confidence = Annotated[
+    Annotated[Literal["none"], BeforeValidator(_no_confidence), Tag("«word»")] | Annotated[float, Field(ge=0.5, le=0.99), Tag("«number»")],
+    Discriminator(lambda value: "«word»" if isinstance(value, str) else "«number»"),
+]
+
+
 class PolicySpec(Keys):
     """What the buyer allows."""
 
@@ -135,6 +145,10 @@ class PolicySpec(Keys):
         "what takes over a request that a relay failed: nothing, other relays, or those and then own pools", "", default="none"
     )
     safety: Annotated[float, Field(ge=0, le=0.9)] = key("capacity is planned at (1 - safety) of what was measured", "0..1", default=0.03)
+    confidence: Confidence = key(
+        "least chance that every promise holds, over what step costs, relays and the forecast may be wrong by; none: not planned for",
+        "0.5..0.99 or none", 0.8, default="none",
+    )  # fmt: skip
     data_residency: list[Text] = key("for classes that say nothing of their own", "", default_factory=list)
     requests_per_user_band: Annotated[list[Positive], AfterValidator(_band)] | None = key(
         "demand band to report", "requests/user-day", [3, 20], default=None

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, model_validator
 
-from sim.scenario.schema.fields import Amount, FileName, Keys, Positive, known_name, wrong, wrong_alone
+from sim.scenario.schema.fields import Amount, FileName, Keys, Positive, Share, known_name, wrong, wrong_alone
 from sim.scenario.schema.key import key
 from sim.scenario.shapes import load as load_shapes
 
@@ -29,7 +29,15 @@ PeakFactor = Annotated[float, Field(ge=1, le=100)]
 Noise = Annotated[float, Field(ge=0, le=2)]
 
 
-class UserTraffic(Keys):
+class Forecast(Keys):
+    """What every kind of traffic may say of how sure it is."""
+
+    forecast_error: Share = key(
+        "standard deviation of the requests that come from those written here, for `policy.confidence`", "share", 0.1, default=0.0
+    )
+
+
+class UserTraffic(Forecast):
     """A synthetic week, from the number of users."""
 
     daily_active_users: Positive = key("users on a weekday", "users/day", 1_000_000)
@@ -46,7 +54,7 @@ class UserTraffic(Keys):
     )
 
 
-class RateTraffic(Keys):
+class RateTraffic(Forecast):
     """The same rate in every hour."""
 
     rate_rps: Positive = key("requests of all classes together", "requests/s", 5)
@@ -54,14 +62,14 @@ class RateTraffic(Keys):
     minute_noise_cv: Noise = key("coefficient of variation of the rate from minute to minute", "", default=0.07)
 
 
-class ReplayTraffic(Keys):
+class ReplayTraffic(Forecast):
     """Replay of a request log."""
 
     log: FileName = key("request log (log-formats.md), plain or gzip, relative to the scenario file", "", "requests.csv.gz")
     scale: Positive = key("multiplies the rate of the log", "", default=1.0)
 
 
-class VolumeTraffic(Keys):
+class VolumeTraffic(Forecast):
     """A synthetic week, from the requests of a month or of a weekday. Write one of the two."""
 
     requests_per_month: Positive | None = key("requests in a month of 730 hours", "requests", 8_000_000, default=None)
@@ -81,7 +89,7 @@ class VolumeTraffic(Keys):
         return self
 
 
-class ConcurrentTraffic(Keys):
+class ConcurrentTraffic(Forecast):
     """A closed loop: so many users, each of whom sends the next request after the answer to the last one and a pause.
 
     The rate follows from the answers: users / (response time + think time). With a day shape the number is that of the busiest hour.
@@ -150,7 +158,7 @@ class JobSpec(Keys):
         return self
 
 
-class JobTraffic(Keys):
+class JobTraffic(Forecast):
     """A job within its deadline: done once, and the month's cost is the cost of the job, or in every run of a month."""
 
     job: JobSpec = key("how much, by when, and how often", "", {"amount": 10_000_000, "deadline": "3 days"})

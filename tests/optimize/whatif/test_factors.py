@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 from optimize.explain.uncertainty import scaled as scaled_cost
-from optimize.whatif.factors import FACTORS, scaled, slower_law, with_factors
+from optimize.whatif.factors import FACTORS, scaled, with_factors
 from sim.catalog.relay_records import Law
 from sim.engine.deployment import Deployment, EngineLimits
 from sim.engine.step_cost import step_cost
 from sim.relay.law import law_quantiles
+from sim.relay.slower_relay import slower_law
 from sim.scenario import load_scenario
 from sim.scenario.scenario import Scenario, Tokens
 from sim.traffic import demand

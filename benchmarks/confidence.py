@@ -20,7 +20,7 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from optimize.explain.confidence_ladder import Slowness
-from optimize.explain.pilot_worth import pilots
+from optimize.explain.pilot_worth import normal_grid, pilots
 from optimize.market.doubt import relay_at
 from optimize.market.drawn_scores import Drawn
 from optimize.plan import Found, find, found_with_chance
@@ -29,7 +29,7 @@ from optimize.search.chance import chance_of, cost_at, law_of, stated, used_rela
 from optimize.search.hour_evidence import attained, quantiles_of
 from optimize.search.simulated_hour import fleet_of, simulate_hour
 from optimize.search.verify import hours_to_simulate
-from sim.calibration.doubt import probability_at, score_of
+from sim.calibration.doubt import SCORES, probability_at, score_of
 from sim.calibration.error_law import Residuals, covered, read_residuals
 from sim.calibration.intervals import LEVELS, Placed, Share, shares
 from sim.calibration.points import METRICS
@@ -136,12 +136,10 @@ def holds(found: Found, drawn: Drawn, i: int) -> bool:
     return True
 
 
-def world_shares(scenario: Scenario, count: int, jobs: int) -> tuple[Found, float, Floats]:
-    """The plan, the probability that it was planned at, and in which of `count` worlds it holds."""
-    found, at = planned(scenario, jobs=jobs)
+def world_shares(found: Found, count: int, jobs: int) -> Floats:
+    """[worlds] whether the plan holds in each."""
     drawn = worlds(found.market, found.answer.settled, count)
-    held = Parallel(n_jobs=jobs)(delayed(holds)(found, drawn, i) for i in range(count))
-    return found, at, np.array(held, float)
+    return np.array(Parallel(n_jobs=jobs)(delayed(holds)(found, drawn, i) for i in range(count)), float)
 
 
 def pilot_check(scenario: Scenario, found: Found, at: float, count: int, jobs: int) -> str:
@@ -150,17 +148,15 @@ def pilot_check(scenario: Scenario, found: Found, at: float, count: int, jobs: i
     assert scenario.policy.confidence is not None
     chance, _ = chance_of(market, settled, at, scenario.policy.confidence)
     worth = pilots(market, settled, chance, Slowness(market, settled, at))[0]
-    truth = worlds(market, settled, count).deployments[worth.pilot.deployment]
-    noise = np.random.default_rng(FIRST_SEED).standard_normal(count)
-    told = (1 - worth.left**2) * truth + worth.left * math.sqrt(max(1 - worth.left**2, 0.0)) * noise  # mean of the law after the pilot
+    told = math.sqrt(max(1 - worth.left**2, 0.0)) * normal_grid(count)  # the law's mean after the pilot in each world, stratified
     wanted = told + score_of(at) * worth.left
-    nodes = np.quantile(wanted, np.linspace(0.02, 0.98, PLANS))
+    nodes = np.clip(np.quantile(wanted, (0.0, *np.linspace(0.05, 0.95, PLANS - 2), 1.0)), SCORES[0], SCORES[-1])
     costs = [planned(scenario, round(probability_at(float(z)), 4), jobs)[0].cost_usd for z in nodes]
     realised = found.cost_usd - float(np.mean(np.interp(wanted, nodes, costs)))
-    error = float(np.std(np.interp(wanted, nodes, costs))) / math.sqrt(count)
+    told_words = ", ".join(f"{z:.2f}: ${cost:,.0f}" for z, cost in zip(nodes, costs, strict=True))
     return (
-        f"pilot of {worth.pilot.deployment}: expected to save ${worth.saves_usd:,.0f} a month, "
-        f"saves ${realised:,.0f} +/- {1.96 * error:,.0f} ({worth.saves_usd / realised - 1:+.0%})"
+        f"pilot of {worth.pilot.deployment}: expected to save ${worth.saves_usd:,.0f} a month, saves ${realised:,.0f} "
+        f"({worth.saves_usd / realised - 1:+.0%}) in {count} worlds; proved plans by score: {told_words}"
     )
 
 
@@ -171,13 +167,14 @@ def main() -> int:
     parser.add_argument("--write-docs", action="store_true")
     parser.add_argument("--worlds", type=int, default=600)
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--pilot", action="store_true")
+    parser.add_argument("--pilot", action="store_true", help="also what the pilot saves")
     chosen = parser.parse_args()
     if chosen.what == "coverage":
         print(coverage(chosen.file or HERE / "held_out.csv", chosen.write_docs))
         return 0
     scenario = load_scenario(chosen.file or WORLD, [], None)
-    found, at, held = world_shares(scenario, chosen.worlds, chosen.jobs)
+    found, at = planned(scenario, jobs=chosen.jobs)
+    held = world_shares(found, chosen.worlds, chosen.jobs)
     low, high = wilson_ci(float(held.mean()), len(held))
     print(f"holds in {held.mean():.1%} of {len(held)} worlds ({low:.1%} to {high:.1%}); asked for {scenario.policy.confidence:.0%}")
     if chosen.pilot:

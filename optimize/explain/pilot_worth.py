@@ -20,7 +20,7 @@ from optimize.search.known_market import Market, Settled
 from sim.calibration.doubt import OWN_LEAST, doubt_of, score_of
 
 MOST = 2  # deployments that are looked at, those with most requests
-GRID = (-1.2816, -0.5244, 0.2533, 1.2816)  # scores at which the month is priced, next to the one that was planned for
+GRID = (-1.6449, -0.6745, 0.0, 1.6449, 2.5758)  # scores at which the month is priced, next to the one that was planned for
 
 
 def left_over(correlations: dict[str, float], scale: float) -> float:

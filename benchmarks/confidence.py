@@ -21,7 +21,7 @@ from joblib import Parallel, delayed
 
 from optimize.explain.confidence_ladder import Slowness
 from optimize.explain.pilot_worth import normal_grid, pilots
-from optimize.market.doubt import relay_at
+from optimize.market.believed import relay_at
 from optimize.market.drawn_scores import Drawn
 from optimize.plan import Found, find, found_with_chance
 from optimize.records import Floats
@@ -29,8 +29,8 @@ from optimize.search.chance import chance_of, cost_at, law_of, stated, used_rela
 from optimize.search.hour_evidence import attained, quantiles_of
 from optimize.search.simulated_hour import fleet_of, simulate_hour
 from optimize.search.verify import hours_to_simulate
+from sim.calibration.derive_law import Residuals, covered, read_residuals
 from sim.calibration.doubt import SCORES, probability_at, score_of
-from sim.calibration.error_law import Residuals, covered, read_residuals
 from sim.calibration.intervals import LEVELS, Placed, Share, shares
 from sim.calibration.points import METRICS
 from sim.latency import wilson_ci

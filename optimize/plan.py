@@ -29,9 +29,9 @@ from optimize.explain.notes import (
     unanswered_warnings,
 )
 from optimize.explain.why import why_given
+from optimize.market.believed import believed
 from optimize.market.candidates import candidates, no_own_hosts, offer_drops
 from optimize.market.context_fit import fitting
-from optimize.market.doubt import believed
 from optimize.market.drawn_scores import joint_probability
 from optimize.market.pools import pool_states, slo_rows
 from optimize.market.relay_bills import price_notes

@@ -270,6 +270,7 @@ class Confidence:
     chance: Chance
     ladder: tuple[Rung, ...] = ()
     pilots: tuple[PilotWorth, ...] = ()
+    own_wins: float | None = None  # share of drawn worlds in which own GPUs cost less than relays; None where one of them is no plan
 
 
 @dataclass(frozen=True)

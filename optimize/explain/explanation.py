@@ -15,6 +15,7 @@ from optimize.explain.flips import flip_gpus, gpu_price_flip, limit_flips
 from optimize.explain.hit_flip import hit_flip
 from optimize.explain.near_optimal import groups, least, near
 from optimize.explain.side_questions import side_by_side
+from optimize.explain.survives import own_wins
 from optimize.explain.uncertainty import uncertainty
 from optimize.explain.vendor_alone import cheapest_first, vendor_alone, vendors
 from optimize.explain.volume_flip import volume_flips
@@ -83,9 +84,12 @@ def surroundings(
             "frontier": [partial(_served_for, part, known, cost_usd) for part in PARTS if cost_usd is not None],
             "kinds": [partial(near, group, settled.solution.cost_usd) for group in near_groups],
             "volume": [partial(volume_flips, settled)] if planned else [],
+            "own_wins": [partial(own_wins, settled, chance)] if chance is not None else [],
         }
     ).answers(market)
     (routed,) = first["routed"]
+    sure = next(iter(first["confidence"]), None)
+    sure = sure if sure is None else replace(sure, own_wins=next(iter(second["own_wins"]), None))
     parts = first["parts"][0] if planned else None
     margin = margin_usd(settled, parts, market.scenario.policy.safety) if status == "met" else None
     close = least(market, settled, list(zip(near_groups, second["kinds"], strict=True)), full)
@@ -95,7 +99,7 @@ def surroundings(
         alternatives=(*routed, *first["alternatives"], *cheapest_first(first["vendors"]), *close),
         flips=tuple(flip for flip in (flips if planned else ()) if flip is not None),
         demand_band=_band(market, settled, ends, first["band"]),
-        uncertainty=replace(first["uncertainty"][0], safety_usd=margin, confidence=next(iter(first["confidence"]), None)),
+        uncertainty=replace(first["uncertainty"][0], safety_usd=margin, confidence=sure),
         gap_parts=parts,
         why=replace(reasons, frontier=_frontier(second["frontier"], cost_usd)),
     )

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from optimize.market.doubt import relay_at
+from optimize.market.believed import relay_at
 from optimize.market.drawn_scores import DRAWS, Drawn, drawn
 from optimize.records import Floats, ProgramInput
 from optimize.result import Blame, Chance

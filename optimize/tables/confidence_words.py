@@ -42,7 +42,7 @@ def sentences(plan: Plan, bill: Bill) -> list[str]:
     words += [f"Breaks first: {each.promise} at {each.hour}, in {percent(each.share)} of them." for each in chance.blame[:1]]
     if found is None:
         return words
-    return [*words, *ladder_words(plan, bill, found), *(pilot_words(plan, bill, each) for each in found.pilots)]
+    return [*words, *ladder_words(plan, bill, found), *order_words(found), *(pilot_words(plan, bill, each) for each in found.pilots)]
 
 
 def chance_words(chance: Chance) -> str:
@@ -84,6 +84,15 @@ def ladder_words(plan: Plan, bill: Bill, found: Confidence) -> list[str]:
         if lines
         else []
     )
+
+
+def order_words(found: Confidence) -> list[str]:
+    """Whether own GPUs or relays cost less whatever the engines' true speed."""
+    if found.own_wins is None:
+        return []
+    winner, share = ("own GPUs", found.own_wins) if found.own_wins >= 0.5 else ("relays", 1 - found.own_wins)
+    other = "relays" if winner == "own GPUs" else "own GPUs"
+    return [f"Planned for the engines' true speed, {winner} cost less than {other} in {percent(share)} of the draws."]
 
 
 def pilot_words(plan: Plan, bill: Bill, worth: PilotWorth) -> str:
@@ -134,6 +143,7 @@ def confidence_json(plan: Plan) -> dict[str, Any] | None:
             {"chance": rung.chance, "per_month": money(rung.usd), "fleet": rung.fleet, "proved": rung.proved}
             for rung in (found.ladder if found else ())
         ],
+        "own_gpus_cost_less_than_relays": None if found is None or found.own_wins is None else round(found.own_wins, 4),
         "pilots": [
             {
                 "deployment": each.pilot.deployment,

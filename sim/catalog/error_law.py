@@ -1,6 +1,6 @@
 """The law of the simulator's error: how much slower reality may be than the simulation, by card and engine, and what errors share.
 
-Written by `python -m sim.calibration.error_law`; read from error_law.yaml of a catalogue folder.
+Written by `python -m sim.calibration.derive_law`; read from error_law.yaml of a catalogue folder.
 """
 
 from __future__ import annotations

@@ -102,7 +102,7 @@ def _law(file: Path, digest: Any, files: dict[str, str], problems: _Problems) ->
     try:
         return law_from(_json(content.decode("utf-8", errors="replace")) or {})
     except (KeyError, TypeError, ValueError) as error:
-        problems.lines.append(f"{file}:1: is no law of errors ({error}); `python -m sim.calibration.error_law` writes one")
+        problems.lines.append(f"{file}:1: is no law of errors ({error}); `python -m sim.calibration.derive_law` writes one")
         return None
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from optimize.explain.confidence_ladder import monotone, slower_terms
 from optimize.explain.pilot_worth import expected_cost, left_over
-from optimize.market.doubt import believed
+from optimize.market.believed import believed
 from optimize.market.drawn_scores import drawn, joint_probability
 from optimize.plan import optimize
 from optimize.records import LoadLevel, PoolOption, PoolTerms

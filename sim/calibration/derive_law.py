@@ -1,6 +1,6 @@
 """The law of the simulator's error, from predictions of points that the fit has not seen.
 
-    python -m sim.calibration.error_law POINTS.csv [MORE.csv ...] --residuals benchmarks/held_out.csv \\
+    python -m sim.calibration.derive_law POINTS.csv [MORE.csv ...] --residuals benchmarks/held_out.csv \\
         --out sim/catalog/error_law.yaml
 
 `slow` is how much slower reality is than the simulation, as a logarithm: of measured / predicted for TPOT and TTFT, of predicted /
@@ -43,7 +43,7 @@ LEAST_SCALE = 0.01
 RELAYS = RelaySpread(0.38, 0.38, 0.10)  # deviations: steady hosts in the llmperf leaderboard's raw data, 2023; probed: an assumption
 FEWEST_PAIRS = 30
 HEADER = """# How much slower reality may be than the simulation: derived in docs/explanation/confidence.md.
-# Written by `python -m sim.calibration.error_law`; do not edit.
+# Written by `python -m sim.calibration.derive_law`; do not edit.
 """
 
 
@@ -239,7 +239,7 @@ def _derived(paths: Sequence[Path]) -> tuple[Residuals, Residuals]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Fit, predict what was left out, write the law."""
-    parser = argparse.ArgumentParser(prog="python -m sim.calibration.error_law", description="The law of the simulator's error.")
+    parser = argparse.ArgumentParser(prog="python -m sim.calibration.derive_law", description="The law of the simulator's error.")
     parser.add_argument("points", type=Path, nargs="*", help="CSV of measured points")
     parser.add_argument("--residuals", type=Path, help="CSV of errors: read where no points are given, else written")
     parser.add_argument("--out", type=Path, required=True, help="error_law.yaml to write")

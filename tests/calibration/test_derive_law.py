@@ -7,8 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sim.calibration.doubt import SCORES, doubt_of, probability_at, score_of
-from sim.calibration.error_law import (
+from sim.calibration.derive_law import (
     Residuals,
     correlations,
     covered,
@@ -20,6 +19,7 @@ from sim.calibration.error_law import (
     scales_of,
     standardised,
 )
+from sim.calibration.doubt import SCORES, doubt_of, probability_at, score_of
 from sim.calibration.intervals import LEVELS, shares
 from sim.calibration.points import METRICS
 from sim.catalog.error_law import ANY, ErrorLaw, law_from

@@ -17,6 +17,7 @@ from optimize.explain.notes import (
     ASSUMPTIONS,
     arrival_assumption,
     calibration_warnings,
+    confidence_notes,
     effort,
     engine_notes,
     error_notes,
@@ -27,6 +28,7 @@ from optimize.explain.notes import (
     log_notes,
     relay_warnings,
     unanswered_warnings,
+    unused_confidence,
 )
 from optimize.explain.why import why_given
 from optimize.market.believed import believed
@@ -318,6 +320,7 @@ def assemble(
     seen = verification(evidence, seeds_of(scenario.seed, HOLD_OUT_SEEDS)) if evidence else None
     warnings = [
         *scenario.warnings,
+        *unused_confidence(scenario),
         *unanswered_warnings(seen, problem.class_names),
         *log_notes(scenario),
         *([] if market.states else no_own_hosts(scenario, market.demand, dropped)),
@@ -359,6 +362,7 @@ def assemble(
             *price_notes(scenario, problem.relays, solution.relay_flow, problem.demand.weight_h),
             *error_notes(settled),
             *engine_notes(scenario, settled),
+            *confidence_notes(market),
         ),
         warnings=tuple(dict.fromkeys(warnings)),
         usd_per_unit=scenario.catalog.fx_usd.get(scenario.budget.currency, 1.0),
@@ -412,7 +416,13 @@ def assemble_unverified(market: Market, settled: Settled, status: str, notes: li
         demand_band=(),
         rounds=0,
         assumptions=("Rates per replica are the user's own measurements; classes add linearly; nothing was simulated.",),
-        warnings=(*scenario.warnings, *notes, *hours_left_out(settled), *relay_warnings(settled, scenario.catalog)),
+        warnings=(
+            *scenario.warnings,
+            *unused_confidence(scenario),
+            *notes,
+            *hours_left_out(settled),
+            *relay_warnings(settled, scenario.catalog),
+        ),
         usd_per_unit=scenario.catalog.fx_usd.get(scenario.budget.currency, 1.0),
         why=why_given(settled.problem, settled.solution, lines),
     )

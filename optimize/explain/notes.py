@@ -177,3 +177,25 @@ def calibration_warnings(settled: Settled) -> list[str]:
         if settled.solution.hosts[p].any() and state.cost is not None and not state.cost.calibrated:
             words.append(f"{state.option.id}: step cost from data sheets, not calibrated on measurements")
     return words
+
+
+def confidence_notes(market: Market) -> list[str]:
+    """What a plan for a chance takes for granted."""
+    target = market.scenario.policy.confidence
+    if market.stated is None or target is None:
+        return []
+    return [
+        f"policy.confidence {target:g}: engines and relays are planned as slow as the law of errors says they are not in {target:.0%} of "
+        "cases; latencies are those of such engines (docs/explanation/confidence.md)."
+    ]
+
+
+def unused_confidence(scenario: Scenario) -> list[str]:
+    """Why a chance that was asked for was not planned for."""
+    if scenario.policy.confidence is None:
+        return []
+    if scenario.measured_capacity is not None:
+        return ["policy.confidence is not used: with candidates.measured_capacity nothing is simulated"]
+    if scenario.catalog.error_law is None:
+        return ["policy.confidence is not used: the catalogue has no error_law.yaml"]
+    return []

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from optimize.explain.confidence_ladder import monotone, slower_terms
+from optimize.explain.notes import unused_confidence
 from optimize.explain.pilot_worth import expected_cost, left_over
 from optimize.market.believed import believed
 from optimize.market.drawn_scores import drawn, joint_probability
@@ -128,6 +129,13 @@ def test_the_verdict_names_the_lower_of_what_was_asked_for_and_found() -> None:
 def test_a_chance_that_is_none_is_refused(value: str) -> None:
     with pytest.raises(InputError, match=r"policy\.confidence"):
         two_offers(f"policy.confidence={value}")
+
+
+def test_a_chance_that_cannot_be_planned_for_is_said() -> None:
+    asked = two_offers("policy.confidence=0.8")
+    assert unused_confidence(asked) == [] == unused_confidence(two_offers("policy.confidence=none"))
+    assert "error_law" in unused_confidence(replace(asked, catalog=replace(asked.catalog, error_law=None)))[0]
+    assert "measured_capacity" in unused_confidence(replace(asked, measured_capacity=Path("own.csv")))[0]
 
 
 def test_scores_are_those_of_the_normal_law() -> None:

@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: plan test test-relay test-deploy setup lint docs bench slow clean audit
+.PHONY: plan test test-relay test-deploy test-track setup lint docs bench slow clean audit
 
 plan: setup
 	$(BIN)/python cli.py optimize scenarios/million_dau.yaml
@@ -24,6 +24,11 @@ test-relay test-deploy: setup
 	SERVEMIX_LITELLM=$(RELAY_VENV)/bin/litellm timeout 600 $(BIN)/python -m pytest -rs $(TESTS_OF_$@)
 TESTS_OF_test-relay := tests/probe/test_litellm.py
 TESTS_OF_test-deploy := tests/optimize/deploy
+
+# A real Prometheus server before the queries of `servemix track`. Give SERVEMIX_PROMETHEUS where it is not on the PATH (promtool stands next to it).
+test-track: setup
+	command -v "$${SERVEMIX_PROMETHEUS:-prometheus}" > /dev/null || echo "$@: Prometheus is not installed (Debian: apt-get install prometheus); its test is skipped"
+	timeout 600 $(BIN)/python -m pytest -rs tests/optimize/track
 
 lint: setup
 	$(BIN)/ruff check .

@@ -10,7 +10,22 @@ from typing import Annotated, Any, TextIO
 
 import typer
 
-from optimize.commands import calibrate, check, compare, decide, deploy, explain, new, optimize, probe, rerun, simulate, validate, whatif
+from optimize.commands import (
+    calibrate,
+    check,
+    compare,
+    decide,
+    deploy,
+    explain,
+    new,
+    optimize,
+    probe,
+    rerun,
+    simulate,
+    track,
+    validate,
+    whatif,
+)
 from optimize.commands.catalog import tables
 from optimize.commands.common import app
 from optimize.commands.estimate import estimate
@@ -19,7 +34,7 @@ from sim.version import VERSION
 
 BROKEN_PIPE = 141  # as shells count a process that SIGPIPE ended
 # each registers itself
-COMMANDS = (optimize, simulate, validate, calibrate, new, check, probe, compare, rerun, whatif, decide, deploy, explain)
+COMMANDS = (optimize, simulate, validate, calibrate, new, check, probe, compare, rerun, whatif, decide, deploy, track, explain)
 app.add_typer(tables, name="catalog", help="Facts that plans rest on; `catalog refresh`: new relay prices.")
 app.add_typer(estimate, name="estimate")
 

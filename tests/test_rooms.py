@@ -23,7 +23,8 @@ ORDER = (
     *("sim.scenario", "sim.traffic", "sim.relay", "sim.fleet", "sim.calibration", "sim.start", "sim.probe"),
     *("optimize.records", "optimize.result", "optimize.money", "optimize.market", "optimize.program", "optimize.search"),
     *("optimize.explain", "optimize.plan", "optimize.finance", "optimize.tables", "optimize.simulate"),
-    *("optimize.estimate", "optimize.audit", "optimize.deploy", "optimize.whatif", "optimize.report", "optimize.commands", "cli"),
+    *("optimize.estimate", "optimize.audit", "optimize.deploy", "optimize.track"),
+    *("optimize.whatif", "optimize.report", "optimize.commands", "cli"),
     *("servemix.results", "servemix", "servemix.__main__"),
 )
 READING = ("sim.errors", "sim.named_files", "sim.guarded_yaml")

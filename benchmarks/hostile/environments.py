@@ -24,6 +24,7 @@ NOWHERE = "/proc/nowhere/cache"  # a folder that not even root can make
 FLEET = "aws.g6e.xlarge/llama-3.1-8b/fp8=1"
 SLOWLY = "--set traffic.rate_rps=0.2"
 POINTS = "scenarios/measured/l4_qwen2.5-7b.csv"
+METRICS = "scenarios/metrics"
 VERBS = {  # words of each verb; A is a results folder, OUT what the verb writes
     "optimize": "scenarios/melange.yaml",
     "simulate": f"scenarios/two_offers.yaml {SLOWLY} --fleet {FLEET}",
@@ -34,6 +35,7 @@ VERBS = {  # words of each verb; A is a results folder, OUT what the verb writes
     "compare": "A A",
     "rerun": "A --jobs 1",
     "deploy": "A/plan.json --out OUT",
+    "track": f"A/plan.json --begin {METRICS}_begin.txt --end {METRICS}_end.txt --until 2026-12-01T12:00",
     "explain": "A/plan.json --why-not h100",
     "validate": POINTS,
     "calibrate": f"{POINTS} --gpu l4 --model qwen2.5-7b",

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sim.scenario.written_text import Origin
 
 ORDER = [
-    *("optimize", "explain", "simulate", "whatif", "decide", "new", "check", "deploy", "compare", "rerun"),
+    *("optimize", "explain", "simulate", "whatif", "decide", "new", "check", "deploy", "track", "compare", "rerun"),
     *("validate", "calibrate", "probe", "catalog", "estimate"),
 ]  # as `--help` lists them
 MOST = 10**9  # of any whole number of an option

@@ -18,15 +18,20 @@ def choices_of(namespace: str, timezone: str, image: str | None, gateway_image: 
     """The choices; InputError names the option that makes no sense, and what would."""
     if not NAMESPACE.fullmatch(namespace):
         raise InputError(f"--namespace: {quoted(namespace)} is not one that Kubernetes takes; write lower-case letters, digits and hyphens")
-    try:
-        ZoneInfo(timezone)
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        raise InputError(f"--timezone: {quoted(timezone)} is not a time zone; write one such as UTC or Europe/Berlin") from None
+    timezone_of(timezone)
     for option, name in (("--image", image), ("--gateway-image", gateway_image)):
         if name is not None and not IMAGE.fullmatch(name):
             raise InputError(f"{option}: {quoted(name)} is not the name of a container image; write one such as {ENGINE_IMAGE}")
     stored = dict(map(_checkpoint, checkpoints))
     return Choices(namespace, timezone, image or ENGINE_IMAGE, gateway_image or GATEWAY_IMAGE, checkpoints=stored)
+
+
+def timezone_of(name: str) -> ZoneInfo:
+    """The time zone. Raises InputError."""
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise InputError(f"--timezone: {quoted(name)} is not a time zone; write one such as UTC or Europe/Berlin") from None
 
 
 def _checkpoint(text: str) -> tuple[str, str]:

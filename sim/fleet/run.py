@@ -153,6 +153,8 @@ class Run:
 
     def _ends(self) -> npt.NDArray[np.int64]:
         """[5, n] of `ends`: all requests that relays have ended."""
+        if len(self.ended_at_once) == 1 and not self.ends:  # no second copy of what may be as long as the traffic
+            return self.ended_at_once[0]
         return np.concatenate([np.array(self.ends, np.int64).reshape(-1, 5).T, *self.ended_at_once], axis=1)
 
     def result(self, arrival_ps: npt.NDArray[np.int64], end_ps: int | None) -> SimulationResult:

@@ -112,7 +112,7 @@ def _retry(s: Any, calls: Any, waits: Any, ceilings: Any, slot: int, now: int, t
             s.budget -= 1.0
     following = told
     if not spent:
-        following += np.int64(waits[s.wait] * ceilings[calls[slot].attempts - 1] * 1e12)
+        following += int(waits[s.wait] * ceilings[calls[slot].attempts - 1] * 1e12)
         s.wait += 1
     if following > deadline:
         calls[slot].when, calls[slot].kind = deadline, GONE

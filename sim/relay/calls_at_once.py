@@ -93,17 +93,20 @@ class CallsAtOnce:
 
     def ends(self) -> Int64s:
         """[5, n] of the requests that have ended: request, first_ps, finish_ps, status, attempts. The server's meter has counted them."""
-        requests, answer = self._requests, -1
+        requests, answer, rules = self._requests, -1, self._server.rules
         while answer != call_kernel.DONE:
             answer = call_kernel.work(
                 self._state, self._calls, self._heap, self._ends, self._chosen,
                 requests.arrival_ps, requests.input_tokens, requests.output_tokens,
-                self._latency, *self._uniform.values(), self._server.rules.ceilings_s, self._server.rules.load,
+                self._latency, self._uniform["error"], self._uniform["wait"], self._uniform["torn"], rules.ceilings_s, rules.load,
             )  # fmt: skip
             more = {call_kernel.DRAWS: self._refill, call_kernel.ROOM: self._grow, call_kernel.OUTAGE: self._next_outage}
             if answer in more:
                 more[answer]()
         self._server.count(int(self._state[0]["arrival"]), {name: int(self._state[0][name]) for name in COUNTS})
-        ended = self._ends["status"] >= 0
-        found = self._ends[ended]
-        return np.stack([self._chosen[ended], *(found[name].astype(np.int64) for name in ("first", "finish", "status", "attempts"))])
+        ended = np.flatnonzero(self._ends["status"] >= 0)
+        found = np.empty((5, len(ended)), np.int64)
+        found[0] = self._chosen[ended]
+        for row, name in enumerate(("first", "finish", "status", "attempts"), start=1):
+            found[row] = self._ends[name][ended]
+        return found

@@ -15,7 +15,7 @@ from optimize.deploy.deployable import Deployable
 from optimize.simulate.named_fleet import SimulationRun, simulate_fleet
 from sim.engine.deployment import PS
 from sim.engine.pool import Status
-from sim.fleet.fleet import RelayEndpoint
+from sim.relay.endpoint import RelayEndpoint
 from sim.scenario.scenario import Scenario
 from sim.traffic import demand as demand_of
 

@@ -42,9 +42,9 @@ def track(
     from optimize.report.terminal.render_track import render_track
     from optimize.simulate.saved_plan import read_plan
     from optimize.track.ask_prometheus import ask_prometheus
+    from optimize.track.look import track as look
     from optimize.track.plan_again import plan_again
     from optimize.track.read_exposition import read_exposition
-    from optimize.track.track import track as look
     from sim.catalog.loader import load_catalog
     from sim.errors import InputError
     from sim.probe.secret import read_key

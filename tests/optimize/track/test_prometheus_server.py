@@ -16,7 +16,7 @@ import pytest
 
 from optimize.track.ask_prometheus import ask_prometheus
 from optimize.track.findings import AS_PLANNED, DRIFTED, Findings
-from optimize.track.track import track
+from optimize.track.look import track
 from tests.optimize.track import quiet_day
 from tests.optimize.track.quiet_day import END, Series, saved, scaled, scenario
 from tests.probe.test_litellm import free_port

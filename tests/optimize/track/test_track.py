@@ -10,10 +10,10 @@ import pytest
 from optimize.report.terminal.render_track import render_track
 from optimize.track.ask_prometheus import MOST_BYTES, ask_prometheus
 from optimize.track.findings import AS_PLANNED, BROKEN, DRIFTED, Findings
+from optimize.track.look import track
 from optimize.track.observed_scenario import observed_settings
 from optimize.track.questions import questions
 from optimize.track.read_exposition import read_exposition
-from optimize.track.track import track
 from sim.errors import InputError
 from sim.scenario.read.load import read_scenario
 from tests.optimize.track import quiet_day

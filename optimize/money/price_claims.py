@@ -117,10 +117,16 @@ def currency_flags(relay: Relay, catalog: Catalog) -> Iterable[str]:
     rate = catalog.fx_usd.get(relay.billing_currency)
     if relay.credit_per_unit and rate and relay.credit_per_unit > 1.05 * rate:
         words = {"CNY": "yuan"}.get(relay.billing_currency, relay.billing_currency)
+        said = f"one {words} is said to buy ${relay.credit_per_unit:g} of credit and costs ${rate:.3g}"
+        off = 1 - rate / relay.credit_per_unit
+        if relay.credit_applied:
+            face = relay.usd_per_mtok_input * relay.credit_per_unit / rate
+            yield f"{said}: trusted (trust_credit), so ${face:.3g} of credit is counted as ${relay.usd_per_mtok_input:.2g}, {off:.0%} off"
+            return
         paid = relay.usd_per_mtok_input * rate / relay.credit_per_unit
         yield (
-            f"one {words} is said to buy ${relay.credit_per_unit:g} of credit and costs ${rate:.3g}: that would make ${paid:.2g} of "
-            f"${relay.usd_per_mtok_input:g}, {1 - rate / relay.credit_per_unit:.0%} off by exchange rate alone; taken at face value"
+            f"{said}: that would make ${paid:.2g} of ${relay.usd_per_mtok_input:g}, {off:.0%} off by exchange rate alone; taken at face "
+            "value (`trust_credit: true` in its entry counts on it)"
         )
 
 

@@ -159,6 +159,7 @@ class Relay:
     billing_currency: str = "USD"
     credit_per_unit: float | None = None  # USD of credit that one unit of the billing currency buys, as the seller says
     starting_credit_usd: float | None = None
+    credit_applied: bool = False  # the prices above are what credit at that rate costs, because the scenario trusts it
     unit_usd_per_hour: float | None = None  # provisioned throughput: price of one unit; tokens then cost nothing more
     unit_tokens_per_minute: float | None = None  # input tokens that one unit carries
     unit_output_weight: float | None = None  # input tokens that one output token counts as

@@ -12,6 +12,7 @@ from sim.catalog.loader import with_prefill
 from sim.errors import InputError
 from sim.plural import counted
 from sim.scenario.context_budget import context_of, within
+from sim.scenario.credit import with_trusted_credit
 from sim.scenario.scenario import (
     AccountTier,
     Budget,
@@ -237,7 +238,12 @@ def _behaviour(spec: RelaySpec) -> dict[str, Any]:
 
 
 def _relay(spec: RelaySpec, catalog: Catalog, path: Path) -> Relay:
-    given = spec.model_dump(exclude_none=True, exclude={"name", "profile", *RECORDS}) | _behaviour(spec)
+    relay = _stated_relay(spec, catalog, path)
+    return with_trusted_credit(relay, catalog, path) if spec.trust_credit else relay
+
+
+def _stated_relay(spec: RelaySpec, catalog: Catalog, path: Path) -> Relay:
+    given = spec.model_dump(exclude_none=True, exclude={"name", "profile", "trust_credit", *RECORDS}) | _behaviour(spec)
     known = catalog.relays.get(spec.name)
     given = with_contract(given, spec.contract, path, known.source if known else None)
     for name in ("residency", "payment"):

@@ -11,6 +11,7 @@ from sim.scenario.schema.evidence import ContractOf, priced
 from sim.scenario.schema.fields import (
     Amount,
     Count,
+    CurrencyName,
     FileName,
     GpuName,
     Keys,
@@ -91,6 +92,9 @@ class RelaySpec(Keys):
     payment: list[Text] | None = fact("ways to pay that it takes, as card or wechat; new row: not stated")
     grade: Literal["quote", "contract", "list", "claimed"] | None = fact("how firm the price is; with a price of your own: quote")
     contract: ContractOf | None = fact("document behind the prices of this entry, and no others; with it their grade is contract")
+    billing_currency: CurrencyName | None = fact("currency in which it is paid; new row: USD")
+    credit_per_unit: Positive | None = fact("USD of credit that one unit of that currency buys, as the seller says", "USD")
+    trust_credit: bool | None = fact("true: prices are what credit at that rate costs; absent: they are taken at face value")
     note: Text | None = fact("for readers")
 
 

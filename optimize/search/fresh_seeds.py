@@ -24,7 +24,7 @@ RARE_SEEDS = tuple(range(9031, 9101))  # for hours of few requests, of which tho
 RARE_REQUESTS = 2000.0  # of an hour that may take them: all of its seeds together cost less than one of a busy hour
 LOOKS = {1: 0.1, 4: 0.15, 10: 0.2, 20: 0.25, 30: 0.2, 100: 0.1}  # seeds at which an hour is looked at -> share of its risk
 KNOWN = 4  # seeds of an hour by itself from which its scatter stands for that of the hour after the one before it
-BLOCKS = 6  # of ten minutes: what scatters within the first seed, before there is a second
+BLOCKS = 6  # of ten minutes: what scatters within a seed
 FEW_MISSES = 10.0  # allowed in a window: with fewer, chance decides whether a promise was kept in it
 STRIDE = 100_000  # between the seeds of two replications: more than search, proof and benchmarks use together
 
@@ -46,8 +46,8 @@ def fresh_bound(
     Of a promise that is judged over several hours, a look at fewer seeds than that says nothing, unless it is the last: a handful of
     requests that are all on time do not scatter.
 
-    attainment  [seeds, slo rows];  blocks [blocks, slo rows] that of the blocks of the first seed, None: a single seed is taken at
-                its word
+    attainment  [seeds, slo rows];  blocks [seeds x BLOCKS, slo rows] that of the blocks of each seed, None: a single seed is taken at
+                its word, and more scatter as they do among themselves
     windows     [slo rows] hours that a promise is judged over, see `windows_of`
     alone       [seeds, slo rows] that of the same hour played by itself, where `attainment` is that of the hour after the one before it:
                 both scatter alike, so that few seeds of the second are enough
@@ -58,27 +58,47 @@ def fresh_bound(
         looks.append(n)
     speaks = {k: (k >= windows) | (k == max(looks)) for k in looks}
     known = alone is not None and len(alone) >= KNOWN
-    bounds = [np.where(speaks[k], look_bound(attainment[:k], hours_of_week, windows, alone), -np.inf) for k in looks if k > 1]
+    each = len(blocks) // n if blocks is not None else 0
+    bounds = [
+        np.where(
+            speaks[k], look_bound(attainment[:k], hours_of_week, windows, alone, None if blocks is None else blocks[: k * each]), -np.inf
+        )
+        for k in looks
+        if k > 1
+    ]
     if known:
         bounds.append(np.where((windows <= 1) | (n == 1), look_bound(attainment[:1], hours_of_week, windows, alone), -np.inf))
-    elif blocks is not None and len(blocks):
-        within = blocks.std(axis=0, ddof=1) / math.sqrt(len(blocks))
-        first = attainment[0] - t_quantile(len(blocks) - 1, spent(1, hours_of_week)) * within * np.sqrt(1.0 / windows + 1.0)
+    elif blocks is not None and each > 1:
+        within = blocks[:each].std(axis=0, ddof=1) / math.sqrt(each)
+        first = attainment[0] - t_quantile(each - 1, spent(1, hours_of_week)) * within * np.sqrt(1.0 / windows + 1.0)
         bounds.append(np.where((windows <= 1) | (n == 1), first, -np.inf))
     return np.max(bounds, axis=0) if bounds else np.asarray(attainment[0], np.float64)
 
 
-def look_bound(attainment: Floats, hours_of_week: int, windows: npt.ArrayLike = 1.0, alone: Floats | None = None) -> Floats:
+def look_bound(
+    attainment: Floats, hours_of_week: int, windows: npt.ArrayLike = 1.0, alone: Floats | None = None, blocks: Floats | None = None
+) -> Floats:
     """[slo rows] the bound of one look: a one-sided prediction bound of Student's t over its seeds, at the look's share of the risk.
 
     The risk of a whole week (5 %) is divided by its hours (Bonferroni): a bound that speaks for one hour alone is broken somewhere in
     a week of 48 hours on one seed in five. Fewer than five hours leave each 1 %: where all hours of the month are alike, 5 % would
-    be 36 of them. The scatter is that of the seeds, pooled with that of `alone`.
+    be 36 of them. The scatter is that of the seeds, pooled with that of `alone`, and with that of the `blocks` of each seed: an hour is
+    the mean of its blocks. Where blocks of a seed resemble each other, so that seeds scatter more than blocks explain (an F test), and
+    where a promise is judged over several hours, the seeds speak for themselves.
     """
     groups = [each for each in (attainment, alone) if each is not None and len(each) > 1]
     freedom = sum(len(each) - 1 for each in groups)
-    scatter = np.sqrt(sum(each.var(axis=0, ddof=1) * (len(each) - 1) for each in groups) / max(freedom, 1))
-    return np.asarray(attainment.mean(axis=0) - deviations(len(attainment), hours_of_week, windows, freedom) * scatter)
+    squares = sum(each.var(axis=0, ddof=1) * (len(each) - 1) for each in groups)
+    mean = attainment.mean(axis=0)
+    bound = mean - deviations(len(attainment), hours_of_week, windows, freedom) * np.sqrt(squares / max(freedom, 1))
+    if blocks is None or len(blocks) < 2 * len(attainment):
+        return np.asarray(bound)
+    parts = blocks.reshape(len(attainment), -1, attainment.shape[1])
+    more = len(attainment) * (parts.shape[1] - 1)
+    within = parts.var(axis=1, ddof=1).mean(axis=0) / parts.shape[1]
+    pooled = np.sqrt((squares + within * more) / (freedom + more))
+    explained = (np.asarray(windows) <= 1) & (squares / max(freedom, 1) <= f_quantile(freedom, more) * within)
+    return np.where(explained, mean - deviations(len(attainment), hours_of_week, windows, freedom + more) * pooled, bound)
 
 
 def deviations(seeds: int, hours_of_week: int, windows: npt.ArrayLike = 1.0, freedom: int | None = None) -> Floats:
@@ -97,6 +117,13 @@ def t_quantile(freedom: int, tail: float) -> float:
     from scipy.special import stdtrit  # a fifth of a second of start-up, needed by proofs alone
 
     return round(float(stdtrit(freedom, 1 - tail)), 9)
+
+
+def f_quantile(freedom: int, other: int) -> float:
+    """The ratio of two variances that equal ones exceed once in twenty."""
+    from scipy.special import fdtri
+
+    return round(float(fdtri(freedom, other, 0.95)), 9)
 
 
 def spent(seeds: int, hours_of_week: int) -> float:

@@ -40,7 +40,7 @@ class HourEvidence:
     events: int = 0
     by_event: int = 0  # requests that came as events of the SimPy clock
 
-    blocks: Floats = field(default_factory=lambda: np.zeros((0, 1)))  # [blocks, slo rows] attainment of the blocks of the first seed
+    blocks: Floats = field(default_factory=lambda: np.zeros((0, 1)))  # [seeds x BLOCKS, slo rows] attainment of the blocks of each seed
     quantiles: Floats = field(default_factory=lambda: np.full(1, 0.95))  # [slo rows]
     alone: Floats = field(default_factory=lambda: np.zeros((0, 1)))  # [seeds, slo rows] attainment of the hour by itself, if this is not it
 
@@ -78,12 +78,12 @@ def attained(samples: Sequence[HourSample]) -> Floats:
 
 
 def blocks_of(samples: Sequence[HourSample]) -> Floats:
-    """[blocks, slo rows] attainment in the blocks of the first seed; a block without requests stands for none and takes the hour's."""
-    first = samples[0]
-    if first.blocks_seen is None or first.blocks_met is None:
-        return np.zeros((0, first.met.shape[1]))
-    hour = attained(samples[:1])[0]
-    return np.where(first.blocks_seen == 0, hour, first.blocks_met / np.maximum(first.blocks_seen, 1))
+    """[seeds x BLOCKS, slo rows] attainment in the blocks of each seed; a block without requests stands for none and takes the seed's."""
+    if any(each.blocks_seen is None or each.blocks_met is None for each in samples):
+        return np.zeros((0, samples[0].met.shape[1]))
+    seen, met = (np.concatenate([getattr(each, name) for each in samples]) for name in ("blocks_seen", "blocks_met"))
+    whole = np.repeat(attained(samples), len(seen) // len(samples), axis=0)
+    return np.where(seen == 0, whole, met / np.maximum(seen, 1))
 
 
 def decided(samples: Sequence[HourSample], quantiles: Floats, hours_of_week: int, alone: Floats | None = None) -> bool:

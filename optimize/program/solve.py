@@ -20,6 +20,7 @@ from optimize.records import ProgramInput, ProgramSolution
 
 TINY = 24  # integers up to which the optimum itself costs no more than an answer inside the gap
 EXACT = 1e-7
+USUAL_GAP = 0.005
 SMALL = 300  # integers up to which one exact program is the fastest way
 MEDIUM = 600  # integers up to which one program is tried where the stages leave a gap
 MEDIUM_NODES = 2_000
@@ -28,15 +29,21 @@ FINER = 0.02
 
 
 def solve(
-    problem: ProgramInput, *, gap: float = 0.005, node_limit: int = NODE_LIMIT, memory: KnownHours | None = None, exact: bool = True
+    problem: ProgramInput,
+    *,
+    gap: float = USUAL_GAP,
+    node_limit: int = NODE_LIMIT,
+    memory: KnownHours | None = None,
+    exact: bool | None = None,
 ) -> ProgramSolution:
     """The cheapest solution found, with a proven bound on its cost.
 
     Everything is served if that is possible inside the budget; if not, cost plus penalty for unserved demand is least, and the budget
     still holds. `gap` is relative, `node_limit` is per solver call; the clock stops nothing, so equal input gives equal output.
     `memory` holds hours of the program before, where they do not depend on each other: those that stand are not solved again.
-    `exact`: a tiny program is solved to its optimum, whatever the gap.
+    `exact`: a tiny program is solved to its optimum, whatever the gap; without a word, unless a wider gap than usual is asked for.
     """
+    exact = gap <= USUAL_GAP if exact is None else exact
     wide = widened(problem)
     near = within_reach(wide.problem)
     answer = solve_wide(near, Effort(gap, node_limit), memory, exact)

@@ -17,7 +17,7 @@ from sim.requests import Demand
 from sim.scenario.scenario import LogTraffic
 
 MANY = 24  # hours from which on some stand for others
-ALIKE = 6  # hours in a row, by their demand, for which one stands
+ALIKE, ROUGHLY = 6, 12  # hours in a row, by their demand, for which one stands; likewise for a question that rough answers are enough for
 
 
 def in_few_hours(market: Market, restriction: Restriction) -> Restriction:
@@ -28,7 +28,7 @@ def in_few_hours(market: Market, restriction: Restriction) -> Restriction:
     if market.problem(restriction, market.pools(restriction)).boot is not None:
         return restriction
     kept = [terms for terms in map(restriction.keep_relay, market.relays) if terms is not None]
-    groups = alike_hours(demand, kept)
+    groups = alike_hours(demand, kept, ROUGHLY if restriction.rough else ALIKE)
     chosen = [group[len(group) // 2] for group in groups]
     few = Demand(
         tuple(demand.slices[t] for t in chosen),
@@ -42,8 +42,8 @@ def in_few_hours(market: Market, restriction: Restriction) -> Restriction:
     return replace(restriction, demand=few, keep_relay=in_hours(restriction.keep_relay, chosen))
 
 
-def alike_hours(demand: Demand, relays: Sequence[RelayTerms]) -> list[list[int]]:
-    """Groups of hours, each from the least demand to the most: at most ALIKE hours of neighbouring demand at the same prices.
+def alike_hours(demand: Demand, relays: Sequence[RelayTerms], most: int = ALIKE) -> list[list[int]]:
+    """Groups of hours, each from the least demand to the most: `most` hours at most of neighbouring demand at the same prices.
 
     The busiest hour, the quietest, and the busiest of each class stand for themselves.
     """
@@ -54,7 +54,7 @@ def alike_hours(demand: Demand, relays: Sequence[RelayTerms]) -> list[list[int]]
         price = b"".join(terms.hour_factors[:, t].tobytes() for terms in relays if terms.hour_factors is not None)
         if t not in alone:
             by_price.setdefault(price, []).append(t)
-    rows = [hours[k : k + ALIKE] for hours in by_price.values() for k in range(0, len(hours), ALIKE)]
+    rows = [hours[k : k + most] for hours in by_price.values() for k in range(0, len(hours), most)]
     return sorted([*rows, *([t] for t in sorted(alone))])
 
 

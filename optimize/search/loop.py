@@ -11,7 +11,7 @@ from optimize.market.pools import known_all
 from optimize.money import plan_cost_usd
 from optimize.program.by_stages.known_hours import KnownHours
 from optimize.program.rows.escalations import own_miss
-from optimize.program.solve import solve
+from optimize.program.solve import NODE_LIMIT, solve
 from optimize.records import ProgramSolution
 from optimize.search.capacity import measure_all
 from optimize.search.engine_choice import add_better_limits
@@ -33,6 +33,7 @@ from sim.plural import counted
 MEASURE_ROUNDS = 12
 CHOICE_ROUNDS = 12  # in which pools of other classes and engine limits are added
 VERIFY_ROUNDS = 8
+ROUGH_NODES = 200  # of a program, while pools are measured roughly: the gap may be left wider in a few hours
 FEW_GAP = 0.01  # of the program in hours that stand for the others
 STOP_AFTER = 2  # hours that do not hold, before the program is corrected
 REMOVAL_SEEDS = (501, 502, 503, 504)
@@ -82,10 +83,11 @@ def add_choices(market: Market, restriction: Restriction, settled: Settled) -> b
 def settle_at(market: Market, restriction: Restriction, rounds: int, rough: bool, exact: bool = False) -> Settled:
     """One pass of `settle`, with rough or close measurements; `exact` asks small programs for their optimum itself."""
     memory, hours = KnownHours(), market.demand.mean_rps.shape[1]
+    nodes = ROUGH_NODES if rough else NODE_LIMIT
     for k in range(rounds):
         pools = market.pools(restriction)
         problem = market.problem(restriction, pools)
-        solution = solve(problem, gap=restriction.gap, memory=memory, exact=exact)
+        solution = solve(problem, gap=restriction.gap, node_limit=nodes, memory=memory, exact=exact)
         safety = market.scenario.policy.safety
         probes = [(state, probe) for p, state in enumerate(pools) for probe in state.wanted(solution, p, safety, rough, hours)]
         if not probes or k == rounds - 1:

@@ -20,6 +20,7 @@ from optimize.program.solver import Outcome, run
 from optimize.records import ProgramInput
 
 NEAR = 0.03  # of the relaxation's cost: pools whose first host adds more are tried only if the gap asks for it
+MANY_NODES = 20_000  # where few found nothing
 DIRECT = 14  # pools up to which an hour is solved with all of them: pricing them costs more than it spares
 FEWEST = 8  # pools tried in any case: where few hosts run, or base hosts carry nearly all, one host is much of the cost of an hour
 
@@ -142,6 +143,8 @@ def priced_hour(
     if sum(route.elastic for route in routes) <= DIRECT or "pools" in touched(problem):
         model = build(problem, view, routes)
         outcome = run(model, effort.gap, effort.node_limit)
+        if not outcome.found and math.isfinite(outcome.bound):
+            outcome = run(model, effort.gap, MANY_NODES)
         if outcome.found:
             read(model, parts)
         return outcome.objective, outcome.bound, outcome.found
@@ -153,6 +156,8 @@ def priced_hour(
     kept = tuple(route for route in routes if route.index in near or route.index not in prices.extra)
     model = build(problem, view, kept)
     outcome = run(model, effort.gap, effort.node_limit)
+    if not outcome.found and math.isfinite(outcome.bound):  # a limit of nodes says nothing of whether all can be served
+        outcome = run(model, effort.gap, MANY_NODES)
     if outcome.found:
         read(model, parts)
     beyond = min((usd for p, usd in prices.extra.items() if p not in near), default=math.inf)

@@ -20,7 +20,7 @@ from optimize.search.known_market import Market, Settled
 from sim.calibration.doubt import OWN_LEAST, doubt_of, score_of
 
 MOST = 2  # deployments that are looked at, those with most requests
-GRID = (-1.6449, -0.6745, 0.0, 1.6449, 2.5758)  # scores at which the month is priced, next to the one that was planned for
+GRID = (-1.6449, -0.6745, 0.0, 1.2816, 1.8, 2.2, 2.5758)  # scores at which the month is priced, next to the one that was planned for
 
 
 def left_over(correlations: dict[str, float], scale: float) -> float:
@@ -53,7 +53,7 @@ def normal_grid(points: int = 401) -> Floats:
     """
     from scipy.special import ndtri
 
-    return np.round(np.asarray(ndtri((np.arange(points) + 0.5) / points), np.float64), 9)
+    return np.asarray(np.round(ndtri((np.arange(points) + 0.5) / points), 9), np.float64)
 
 
 def pilots(market: Market, settled: Settled, chance: Chance, slowness: Slowness) -> tuple[PilotWorth, ...]:

@@ -61,8 +61,8 @@ class Residuals:
     def part(self, chosen: Sequence[bool] | npt.NDArray[np.bool_]) -> Residuals:
         """Those of the points `chosen`."""
         kept = np.flatnonzero(np.asarray(chosen)).tolist()
-        names = ([values[i] for i in kept] for values in (self.gpu, self.engine, self.weights, self.group))
-        return Residuals(self.slow[kept], *map(tuple, names), self.first_token_s)
+        gpu, engine, weights, group = (tuple(values[i] for i in kept) for values in (self.gpu, self.engine, self.weights, self.group))
+        return Residuals(self.slow[kept], gpu, engine, weights, group, self.first_token_s)
 
 
 def family(engine: str) -> str:
@@ -81,9 +81,15 @@ def residuals(points: Sequence[Point], weights: Sequence[str], predicted: Floats
     slow[:, METRICS.index("throughput")] *= -1.0
     slow[~np.isfinite(absolute_errors(points, predicted))] = np.nan
     slow[[asked_only(point) for point in points], METRICS.index("throughput")] = np.nan
-    names = zip(*((p.gpu, family(p.engine), w, p.group) for p, w in zip(points, weights, strict=True)), strict=True)
     waits = measured_table(points)[np.isfinite(slow[:, METRICS.index("ttft")]), METRICS.index("ttft")]
-    return Residuals(slow, *map(tuple, names), round(float(np.median(waits)), 4) if len(waits) else 0.0)
+    return Residuals(
+        slow,
+        tuple(point.gpu for point in points),
+        tuple(family(point.engine) for point in points),
+        tuple(weights),
+        tuple(point.group for point in points),
+        round(float(np.median(waits)), 4) if len(waits) else 0.0,
+    )
 
 
 def scale_of(values: Floats, groups: int, wider: float | None) -> float:
@@ -122,7 +128,7 @@ def standardised(found: Residuals, scales: Sequence[ErrorScale]) -> Floats:
     """[points, METRICS] `slow` in scales of its cell."""
     table = {(row.gpu, row.engine): row.scales for row in scales}
     own = [table[key] if (key := (g, e)) in table else table["all", ANY] for g, e in zip(found.gpu, found.engine, strict=True)]
-    return found.slow / np.array([[cell[metric] for metric in METRICS] for cell in own])
+    return np.asarray(found.slow / np.array([[cell[metric] for metric in METRICS] for cell in own]))
 
 
 def ranks(z: Floats) -> Floats:
@@ -163,10 +169,19 @@ def correlations(found: Residuals, scores: Floats) -> dict[str, float]:
     shared = {same: math.fsum(p) / len(p) if len(p) >= FEWEST_PAIRS else 0.0 for same, p in pairs.items()}
     both = np.isfinite(step) & np.isfinite(scores[:, 2])
     first = float(np.corrcoef(step[both], scores[both, 2])[0, 1]) if both.sum() > 2 else 0.0
-    limit = lambda value, low, high: round(min(max(value, low), high), 3)  # noqa: E731
-    other = limit(shared[False], 0.0, 0.95)
-    kind = limit(shared[True], other, 0.97)
-    return {"other_kind": other, "same_kind": kind, "same_deployment": limit(own, kind, 0.99), "first_token": limit(first, 0.0, 0.99)}
+    other = within_limits(shared[False], 0.0, 0.95)
+    kind = within_limits(shared[True], other, 0.97)
+    known = {"other_kind": other, "same_kind": kind, "same_deployment": within_limits(own, kind, 0.99)}
+    return known | {"first_token": within_limits(first, 0.0, 0.99)}
+
+
+def within_limits(value: float, low: float, high: float) -> float:
+    """`value`, or the nearer of the two ends, to a thousandth.
+
+    >>> within_limits(-0.2, 0.0, 0.95)
+    0.0
+    """
+    return round(min(max(value, low), high), 3)
 
 
 def law_of(found: Residuals, strange: Residuals, source: dict[str, str]) -> ErrorLaw:
@@ -196,10 +211,11 @@ def residuals_text(unseen: Residuals, strange: Residuals) -> str:
 def read_residuals(path: Path) -> tuple[Residuals, Residuals]:
     """The errors without the group and without the card that `residuals_text` wrote."""
     head, *rows = list(csv.reader(io.StringIO(read_text(path, "a table of errors"), newline="")))
-    names = [tuple(row[k] for row in rows) for k in range(4)]
+    gpu, engine, weights, group = (tuple(row[k] for row in rows) for k in range(4))
     table = np.array([[float(cell) if cell else np.nan for cell in row[4:]] for row in rows])
-    size = len(METRICS)
-    return tuple(Residuals(part, *names, float(head[-1])) for part in (table[:, :size], table[:, size:]))  # type: ignore[return-value]
+    size, first_s = len(METRICS), float(head[-1])
+    unseen, strange = (Residuals(part, gpu, engine, weights, group, first_s) for part in (table[:, :size], table[:, size:]))
+    return unseen, strange
 
 
 def covered(found: Residuals, strange: Residuals, levels: Sequence[float] = LEVELS) -> list[tuple[int, Placed]]:

@@ -143,6 +143,7 @@ def test_without_relays_own_hosts_serve_everything(folder: Path, settled: tuple[
     assert alone.solution.cost_usd >= settled[1].solution.cost_usd - 0.01
 
 
+@pytest.mark.slow  # what it takes to keep a promise is also asked of two_offers, in tests/optimize/finance/commitment/test_command.py
 def test_a_promise_ten_times_as_tight_says_by_how_much_it_must_give(folder: Path) -> None:
     """0.02 s is the network alone: no one keeps that; the limit said can be kept, at about the cost said, and a fifth less cannot."""
     given = scenario(folder, "request_classes.private.slo.ttft.p95=0.02")

@@ -102,14 +102,6 @@ def test_all_faults_of_form_come_together_and_the_third_of_a_key_names_the_secon
     assert [line.split(": ")[0] for line in said] == ["a.yaml:2:1", "a.yaml:3:4"]
 
 
-def test_many_values_are_read_and_too_many_are_refused() -> None:
-    ten = "[" + ", ".join(["0"] * 10) + "]"
-    rows = "".join(f"k{i}: {ten}\n" for i in range(1_800))
-    assert len(parse_document(rows, "a.yaml").data) == 1_800
-    (line,) = refused(rows + "".join(f"l{i}: {ten}\n" for i in range(40)))
-    assert "over 20,000 values" in line
-
-
 # --- words of messages
 
 

@@ -14,7 +14,7 @@ from sim.scenario.scenario import Scenario
 
 from .helpers import GOOD, write
 
-QUIET = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+QUIET = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 SCRAPS = st.sampled_from(
     ["{", "}", "[", "]", ": ", "- ", "&a ", "*a", "!!int ", "!!python/name:x ", '"', "'", "|\n", ">\n", "\t", "\n", "#", "<<: ", "? ",
      "%YAML 1.1\n", "---\n", "~", ".nan", ".inf", "-1", "0", "1e999", "0x1F", "1_0", "9" * 40, "true", "null",

@@ -30,6 +30,7 @@ from optimize.explain.notes import (
     unanswered_warnings,
     unused_confidence,
 )
+from optimize.explain.own_capacity import with_own_measured
 from optimize.explain.why import why_given
 from optimize.market.believed import believed
 from optimize.market.candidates import candidates, no_own_hosts, offer_drops
@@ -340,7 +341,7 @@ def assemble(
     return Plan(
         scenario=stated(market),
         demand=market.demand,
-        program=problem,
+        program=problem if only_plan else with_own_measured(market, settled),
         solution=solution,
         status=status,
         lines=lines,

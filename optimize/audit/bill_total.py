@@ -69,10 +69,11 @@ def bill_total(path: Path, currency: str, model: str | None, catalog: Catalog) -
 
 def model_of(row: InvoiceRow, catalog: Catalog) -> str | None:
     """The model of the catalogue that one of a row's names means; None where none does."""
-    for name in row.names:
-        short = REGION.sub("", re.sub(r"\([^)]*\)", "", name)).strip()
-        for form in (name, short, KIND.sub("", short)):
-            found = known_model(form, catalog)
-            if found is not None:
-                return found
-    return None
+    return next((found for name in row.names if (found := named_model_in(name, catalog)) is not None), None)
+
+
+def named_model_in(name: str, catalog: Catalog) -> str | None:
+    """The model of the catalogue that a line of a bill is about, regions, remarks in brackets and kinds of tokens aside."""
+    short = REGION.sub("", re.sub(r"\([^)]*\)", "", name)).strip()
+    forms = (name, short, KIND.sub("", short))
+    return next((found for form in forms if (found := known_model(form, catalog)) is not None), None)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from optimize.audit.bill_bridge import STEPS, BillModel, Step, Target, bridge
+from optimize.audit.bill_total import named_model_in
 from optimize.audit.compare_plans import Comparison, Json, LineGap, bill_of_plan, whole_plan
 from optimize.audit.invoice_file import Invoice, InvoiceRow, read_invoice
 from optimize.audit.invoice_names import Match, match, names_of_plan
@@ -106,7 +107,11 @@ def compare_actual(plan_path: Path, actual: Path) -> Comparison:
     rates = {**catalog.fx_usd, "USD": 1.0, currency: float(plan.get("finance", {}).get("usd_per_unit", catalog.fx_usd.get(currency, 1.0)))}
     invoice = read_invoice(actual, currency, rates)
     known = names_of_plan(plan, sorted({relay.vendor for relay in catalog.relays.values()}))
-    matches = [match(row.names, known) if row.kind == "usage" else Match(None) for row in invoice.rows]
+
+    def model_of(text: str) -> str | None:
+        return named_model_in(text, catalog)
+
+    matches = [match(row.names, known, model_of) if row.kind == "usage" else Match(None) for row in invoice.rows]
     planned = planned_for(plan, plan_path, matches)
     sorted_rows = sort_rows(invoice, matches, planned)
     days = (invoice.hours or HOURS_PER_MONTH) / HOURS_PER_MONTH

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,7 +13,7 @@ AFTER = re.compile(
     r"(?:[-_@:;,/ ]+(?:\d{4}-\d{2}-\d{2}|\d{3,8}|v\d+:\d+|latest|instruct|it|hf|input|output|cached|cache|read|write|prompt|completion|"
     r"tokens?|batch|api|usage|host-hour|hours?))*$"
 )
-BETWEEN = re.compile(r"[^a-z0-9.]+")
+BETWEEN = re.compile(r"[^a-z0-9]+|(?<![0-9])\.|\.(?![0-9])")
 
 
 @dataclass(frozen=True)
@@ -62,8 +62,10 @@ def names_of_plan(plan: Json, vendors: Sequence[str] = ()) -> Names:
     return Names({name: frozenset(found) for name, found in sellers.items()}, lines, frozenset(each.lower() for each in vendors))
 
 
-def match(texts: Sequence[str], names: Names) -> Match:
-    """What a row with these texts is about. An exact name first, then the longest name that one of the texts holds as a whole."""
+def match(texts: Sequence[str], names: Names, model_of: Callable[[str], str | None] = lambda _: None) -> Match:
+    """What a row with these texts is about. An exact name first, then the longest name that one of the texts holds as a whole, then the
+    model that `model_of` knows an id by, where no other vendor is named with it.
+    """
     said = [text.strip().lower() for text in texts if text.strip()]
     for text in said:
         if text in names.lines and names.lines[text][0].lower() != text:
@@ -74,9 +76,19 @@ def match(texts: Sequence[str], names: Names) -> Match:
         return _one(frozenset.intersection(*exact) or exact[0], said)
     held = [(len(name), found) for name, found in names.sellers.items() for text in said if holds(text, name, found, names.vendors)]
     if not held:
-        return Match(None)
+        return _by_model(said, names, model_of)
     longest = max(length for length, _ in held)
     return _one(frozenset().union(*(found for length, found in held if length == longest)), said)
+
+
+def _by_model(said: Sequence[str], names: Names, model_of: Callable[[str], str | None]) -> Match:
+    """The seller of the model that one of the texts is an id of."""
+    for text in said:
+        found = names.sellers.get(model_of(text) or "", frozenset())
+        mine = frozenset(each for each in found if not (set(BETWEEN.split(text)) & names.vendors) - {each.lower().partition(".")[0]})
+        if mine:
+            return _one(mine, said)
+    return Match(None)
 
 
 def holds(text: str, name: str, found: frozenset[str], vendors: frozenset[str]) -> bool:

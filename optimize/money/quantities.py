@@ -48,7 +48,7 @@ class Scaling:
     relay_rest_usd: float  # relay lines that do not follow tokens (minimum payments, provisioned units): kept as they are
     fixed_usd: float
     pool_rest_usd: float  # GPU lines beyond the pools' host-hours (starts): kept as they are
-    looked_usd: float = 0.0  # of the fixed costs: a classifier, which looks at every request
+    looked_usd: float  # of the fixed costs: a classifier, which looks at every request
 
     def at(self, demand: float, gpu_price: float = 1.0, api_price: float = 1.0, load: float = 1.0, more_usd: float = 0.0) -> Scaled:
         """`load` scales what one request occupies on own GPUs (simulator error, longer answers); prices are factors on today's.

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from optimize.finance.unit_costs import unit_costs
-from optimize.money.all_in import LATE, all_in
+from optimize.money.all_in import LATE, all_in, relays_anyway_usd, runs_hosts
 from optimize.records import Alternative
 from optimize.result import Plan
 from optimize.tables.all_in_words import all_in_words, unit_words
@@ -118,3 +118,27 @@ def test_a_document_costs_as_much_as_its_requests() -> None:
     assert rows["per document"].usd == pytest.approx(4 * (rows["per request"].usd or 0.0))
     assert rows["per 1,000 requests"].usd == pytest.approx(1000 * (rows["per request"].usd or 0.0))
     assert "per document" in unit_words(plan, bill_of(plan), bill(plan))
+
+
+def test_relays_set_against_promises_count_every_class_that_asks_for_anything() -> None:
+    """The first class asks for nothing; each other one goes to the relay that sells it cheapest."""
+    plan = plan_with(60_000.0)
+    rate = plan.demand.mean_rps.copy()
+    rate[0] = 0.0
+    quiet = replace(plan.demand, mean_rps=rate)
+    relays = tuple(replace(terms, usd_per_request=terms.usd_per_request * (k + 1)) for k, terms in enumerate(plan.program.relays))
+    given = replace(plan, demand=quiet, program=replace(plan.program, relays=relays, fixed_usd=7.0))
+    assert relays_anyway_usd(given) == pytest.approx(7.0 + float((rate @ quiet.weight_h).sum()) * 3600 * 1e-4)
+    unsold = tuple(replace(terms, eligible=np.arange(4) != 2) for terms in relays)
+    assert relays_anyway_usd(replace(given, program=replace(given.program, relays=unsold))) is None
+
+
+def test_an_alternative_of_relays_alone_runs_hosts_only_for_what_no_relay_may_serve() -> None:
+    plan = plan_with(60_000.0)
+    assert not runs_hosts(plan, "all relay") and not runs_hosts(plan, "one relay: x") and runs_hosts(plan, "own GPUs wherever possible")
+    kept = tuple(replace(terms, eligible=np.arange(4) != 1) for terms in plan.program.relays)
+    assert runs_hosts(replace(plan, program=replace(plan.program, relays=kept)), "all relay")
+    rate = plan.demand.mean_rps.copy()
+    rate[1] = 0.0
+    quiet = replace(plan, program=replace(plan.program, relays=kept), demand=replace(plan.demand, mean_rps=rate))
+    assert not runs_hosts(quiet, "all relay"), "of the class that stays at home nothing is asked"

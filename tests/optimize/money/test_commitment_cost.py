@@ -51,3 +51,10 @@ def test_purchases_and_one_off_costs_come_first_and_resale_and_what_is_owed_last
 def test_both_fleets_are_paid_while_one_takes_over_and_a_part_of_a_month_counts_as_such() -> None:
     term = Held(month_usd=10.0, term_months=2)
     assert cash_by_month((term,), Timing(4, lead=0.5, overlap=1), 50.0, 80.0) == pytest.approx([110.0, 100.0, 70.0, 80.0])
+
+
+def test_what_is_bought_outright_and_runs_for_nothing_costs_its_price_and_is_worth_nothing_in_the_end() -> None:
+    bought = Held(purchase_usd=1000.0)
+    assert horizon_usd((bought,), Timing(36), 50.0, 80.0) == pytest.approx(1000 + 36 * 50)
+    assert bought.resale_usd(12) == 0.0 and bought.exit_usd(12) == 1000.0 and bought.owed_usd(3) == 0.0
+    assert Held().committed_usd() == Held().resale_usd(0) == 0.0 and Held(term_months=12).held_months(6, 9) == 0.0

@@ -124,3 +124,7 @@ def test_without_days_an_hour_counts_on_each_day_of_the_week() -> None:
     """Noon is dear from Monday to Friday and cheap on two days of seven."""
     weekly = OffPeak(0.5, ("00:00-01:00",), weekends=True)
     assert off_peak_share(weekly, 12) == pytest.approx(2 / 7) and off_peak_share(weekly, 12, range(5)) == 0.0
+
+
+def test_the_cheapest_and_the_dearest_hour_of_a_class_are_at_its_own_factors() -> None:
+    assert cheapest_and_dearest(terms(0.7, 0.3, 0.5), 0) == pytest.approx((0.6, 1.4))

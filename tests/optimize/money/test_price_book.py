@@ -382,3 +382,11 @@ def test_a_price_that_the_scenario_writes_as_the_list_has_it_is_the_list_price()
     same = replace(HOST, usd_per_hour=2 * 0.93)
     (price,) = book(offers=(same,), listed=()).prices
     assert (price.grade, price.list_usd, price.quoted_usd, price.reference) == ("list", 1.86, None, HOST.id)
+
+
+def test_a_credit_rate_that_is_not_the_banks_is_told_with_what_it_would_save() -> None:
+    """A yuan of $0.15 that buys a dollar of credit: $8 would cost $1.20, 85 % less; at one yuan in 5 % nothing is said."""
+    sold = replace(CLAIM, billing_currency="CNY", credit_per_unit=1.0)
+    (said,) = [w for w in book(sold).warnings if "credit" in w]
+    assert "one yuan is said to buy $1 of credit and costs $0.15: that would make $1.2 of $8, 85% off by exchange rate alone" in said
+    assert not [w for w in book(replace(sold, credit_per_unit=0.1503 * 1.05)).warnings if "credit" in w]

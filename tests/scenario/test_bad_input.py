@@ -108,6 +108,12 @@ ONE_FAULT = {
         "{95: 1.0}",
         "s.yaml:11:14: request_classes.0.slo.ttft.95: is not a quantile; write p50, p90, p95, p99 or p99.9",
     ),
+    "none of the choices": (
+        "name: chat",
+        "name: chat\n    kind: chatty",
+        's.yaml:6:11: request_classes.0.kind: "chatty" is none of the choices; write chat, embedding or batch',
+    ),
+    "text that is a number": ("name: small", "name: 7", 's.yaml:1:7: name: 7 is a number, not text; write "7" in quotes'),
     "null": ("{rate_rps: 5}", "{rate_rps: }", "s.yaml:3:20: traffic.rate_rps: nothing is not a number; write digits only"),
     "unknown shape": (
         "input_tokens: 500",

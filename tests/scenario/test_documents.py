@@ -102,6 +102,14 @@ def test_all_faults_of_form_come_together_and_the_third_of_a_key_names_the_secon
     assert [line.split(": ")[0] for line in said] == ["a.yaml:2:1", "a.yaml:3:4"]
 
 
+def test_thirty_levels_are_read_and_one_more_is_refused() -> None:
+    found, levels = value("[" * 29 + "7" + "]" * 29), 0
+    while isinstance(found, list):
+        (found,), levels = found, levels + 1
+    assert (found, levels) == (7, 29)
+    assert "deeper than 30 levels" in refused("v: " + "[" * 30 + "7" + "]" * 30 + "\n")[0]
+
+
 # --- words of messages
 
 

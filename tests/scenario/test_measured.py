@@ -71,3 +71,10 @@ def test_all_bad_rows_come_together_and_an_offer_without_any_row_is_named(tmp_pa
 @pytest.mark.parametrize(("text", "lacking"), [("", "offer, class, rate_rps"), ("offer,rate_rps\nown,1\n", "class")])
 def test_a_table_without_its_columns_says_which(text: str, lacking: str, tmp_path: Path) -> None:
     assert told(tmp_path, text) == [f"rates.csv:1: has no column {lacking}; write the header offer,class,rate_rps[,pool_size]"]
+
+
+def test_an_offer_whose_only_row_is_bad_has_no_row(tmp_path: Path) -> None:
+    assert told(tmp_path, HEAD + "own,chat,1,1\nbig,chat,x,1\n") == [
+        'rates.csv:3: rate_rps: "x" is not a finite number; write 0 or more',
+        'rates.csv: offer "big" has no row; write its rates, 0 where it cannot serve',
+    ]

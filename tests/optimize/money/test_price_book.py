@@ -8,7 +8,7 @@ from datetime import date
 import pytest
 
 from optimize.money.price_book import PriceBook, first_day, lapsed_words, month_after, price_book
-from optimize.money.price_claims import span
+from optimize.money.price_claims import horizon, span
 from optimize.money.price_evidence import Evidence
 from optimize.tables.price_table import price_lines, told
 from sim.catalog.contract import Contract
@@ -390,3 +390,26 @@ def test_a_credit_rate_that_is_not_the_banks_is_told_with_what_it_would_save() -
     (said,) = [w for w in book(sold).warnings if "credit" in w]
     assert "one yuan is said to buy $1 of credit and costs $0.15: that would make $1.2 of $8, 85% off by exchange rate alone" in said
     assert not [w for w in book(replace(sold, credit_per_unit=0.1503 * 1.05)).warnings if "credit" in w]
+
+
+def test_a_price_is_held_against_the_makers_row_and_where_there_is_none_against_the_dearest() -> None:
+    others = tuple(replace(LISTED, id=f"host{k}.gpt-4.1", maker="", usd_per_mtok_output=8.0 + k) for k in range(3))
+    claim = replace(CLAIM, usd_per_mtok_input=0.5)
+    assert book(claim, listed=(*others, LISTED)).prices[0].reference == LISTED.id
+    assert book(claim, listed=others).prices[0].reference == "host2.gpt-4.1" and book(claim, listed=()).prices[0].reference == ""
+    assert any("host2.gpt-4.1's" in w for w in book(replace(claim, grade="quote"), listed=others).warnings)
+
+
+def test_what_is_free_costs_nothing() -> None:
+    free = replace(HOST, usd_per_hour=0.0)
+    (price,) = book(offers=(free,), listed=()).prices
+    assert (price.plan_usd, price.quoted_usd, price.grade) == (0.0, 0.0, "quote")
+
+
+def test_a_month_after_a_date_of_any_precision_ends_with_its_last_day() -> None:
+    assert [horizon(day) for day in ("2026", "2026-12", "2026-01-31", "2027-11-30")] == [
+        "2027-01-31",
+        "2027-01-31",
+        "2026-02-28",
+        "2027-12-31",
+    ]

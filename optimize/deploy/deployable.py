@@ -100,7 +100,7 @@ def deployable(path: Path, catalog: Catalog, checkpoints: Mapping[str, str]) -> 
         )
     try:
         found = _read(plan, catalog, checkpoints)
-    except (KeyError, IndexError, TypeError, ValueError) as error:
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise InputError(f"{path}: is not a whole plan: {error!r}; make it again with `optimize --out DIR`") from None
     unknown = sorted(set(checkpoints) - {f"{pool.model}/{pool.weights}" for pool in found.pools})
     if unknown:
@@ -117,6 +117,7 @@ def _known(plan: Deployable) -> str:
 def _read(plan: Json, catalog: Catalog, checkpoints: Mapping[str, str]) -> Deployable:
     routing = {name: {target: tuple(map(float, by_hour)) for target, by_hour in row.items()} for name, row in plan["routing"].items()}
     served = {name: {target for target, by_hour in row.items() if any(share > 0 for share in by_hour)} for name, row in routing.items()}
+    _check_hours(plan, routing)
     total = sum(float(each["requests_per_month"]) for each in plan["classes"])
     names: set[str] = set()
     return Deployable(
@@ -135,6 +136,16 @@ def _read(plan: Json, catalog: Catalog, checkpoints: Mapping[str, str]) -> Deplo
         class_share={each["name"]: float(each["requests_per_month"]) / total if total > 0 else 0.0 for each in plan["classes"]},
         cost=f"{float(plan['cost']['per_month']):,.0f} {plan['cost']['currency']}",
     )
+
+
+def _check_hours(plan: Json, routing: Mapping[str, Mapping[str, tuple[float, ...]]]) -> None:
+    """Raises ValueError where a list by hour is not as long as the plan's hours, or there is no hour."""
+    hours = len(plan["hours"])
+    lists = {f"fleet {each['pool']}": each["replicas"]["by_hour"] for each in plan["fleet"]}
+    lists |= {f"routing {name} {target}": by_hour for name, row in routing.items() for target, by_hour in row.items()}
+    wrong = next((name for name, by_hour in lists.items() if len(by_hour) != hours), None)
+    if wrong is not None or hours == 0:
+        raise ValueError(f"{wrong or 'hours'}: does not state each of the {hours} hours")
 
 
 def _pool(entry: Json, catalog: Catalog, checkpoints: Mapping[str, str], served: Mapping[str, set[str]], names: set[str]) -> RunningPool:
@@ -185,9 +196,13 @@ def _relay(entry: Json, names: set[str]) -> RunningRelay:
         name=_name(relay, names),
         model=str(entry["model"]),
         variable=re.sub(r"[^A-Z0-9]+", "_", relay.upper()).strip("_"),
-        rpm=limits.get("rpm"),
-        tpm=limits.get("tpm"),
+        rpm=_limit(limits.get("rpm")),
+        tpm=_limit(limits.get("tpm")),
     )
+
+
+def _limit(value: Any) -> float | None:
+    return None if value is None else float(value)
 
 
 def _name(text: str, taken: set[str]) -> str:

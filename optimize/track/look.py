@@ -26,6 +26,15 @@ def track(plan: Deployable, saved: Mapping[str, Any], scenario: Scenario, end: d
     """
     if not 1 <= hours <= MOST_HOURS:
         raise InputError(f"--hours: {hours} is no window; write 1 to {MOST_HOURS}")
+    try:
+        return _looked(plan, saved, scenario, end, hours, ask)
+    except InputError:
+        raise
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+        raise InputError(f"the plan does not fit scenario {scenario.name}: {error!r}; make it again with `optimize --out DIR`") from None
+
+
+def _looked(plan: Deployable, saved: Mapping[str, Any], scenario: Scenario, end: datetime, hours: int, ask: Ask) -> Findings:
     planned = planned_for(plan, saved, scenario, end, hours)
     asked = questions(plan)
     seen = ask(asked, hours - 1 - planned.busiest)

@@ -40,6 +40,10 @@ def test_deploy_writes_its_files_and_says_what_to_read_first(
         (("--checkpoint", "qwen3-8b/int4=a/b"), {}, "is in no pool of"),
         ((), {"status": "infeasible"}, "has no simulated fleet to deploy"),
         ((), {"fleet": [{"pool": "x"}]}, "is not a whole plan"),
+        ((), {"hours": []}, "is not a whole plan"),
+        ((), {"routing": {"chat": {RELAY: [1.0]}, "faq": {RELAY: [1.0] * 48}}}, "does not state each of the 48 hours"),
+        ((), {"relays": [{"relay": RELAY, "model": "llama-3.3-70b", "limits": "none"}]}, "is not a whole plan"),
+        ((), {"relays": [{"relay": RELAY, "model": "llama-3.3-70b", "limits": {"rpm": "many"}}]}, "is not a whole plan"),
         ((), {"fleet": [], "relays": []}, "there is nothing to deploy"),
     ],
 )

@@ -3,21 +3,34 @@
 from __future__ import annotations
 
 import json
+import random
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from benchmarks.hostile.mutate import value_mutation
+from optimize.deploy.deployable import deployable
 from optimize.report.terminal.render_track import render_track
+from optimize.simulate.saved_plan import read_plan
 from optimize.track.ask_prometheus import MOST_BYTES, ask_prometheus
 from optimize.track.findings import AS_PLANNED, BROKEN, DRIFTED, Findings
 from optimize.track.look import track
 from optimize.track.observed_scenario import observed_settings
-from optimize.track.questions import questions
+from optimize.track.questions import Answers, Question, questions
 from optimize.track.read_exposition import read_exposition
+from sim.catalog.loader import load_catalog
 from sim.errors import InputError
 from sim.scenario.read.load import read_scenario
 from tests.optimize.track import quiet_day
 from tests.optimize.track.quiet_day import END, NAME, RELAY, SCENARIO, Series, histogram, of, prometheus, saved, scaled, scenario
+
+
+def one_of_each(asked: Sequence[Question], after_busiest: int) -> Answers:
+    """A server that says 1 of everything that is asked of chat."""
+    return {each.key: {("chat",): 1.0} for each in asked}
+
 
 SLOW = (0.0, 0.6, 0.85, 0.9, 1.0, 1.0)  # one in ten later than the second that is promised
 ENGINE = {"model_name": NAME, "engine": "0"}
@@ -157,6 +170,47 @@ def test_an_address_that_is_none_and_a_server_that_is_not_there(folder: Path) ->
 def test_nothing_measured_is_said(folder: Path) -> None:
     with pytest.raises(InputError, match=r"no sample of .* does Prometheus scrape them"):
         looked(folder, {})
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_a_plan_that_was_edited_is_refused_in_one_sentence_or_tracked(folder: Path, tmp_path: Path, seed: int) -> None:
+    file = tmp_path / "plan.json"
+    file.write_bytes(value_mutation(saved(), random.Random(seed)))
+    try:
+        edited = read_plan(file)
+        track(
+            deployable(file, load_catalog(), {}),
+            edited,
+            scenario(),
+            END,
+            2,
+            one_of_each,
+        )
+    except InputError as error:
+        assert "\n" not in error.problems[0]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"routing": {}},
+        {"routing": {"chat": {}}},
+        {"uncertainty": {"pools": [{"pool": quiet_day.POOL, "error": {"tpot": "x"}}]}},
+        {"uncertainty": 3},
+        {"hours": []},
+        {
+            "classes": [
+                {"name": "chat", "requests_per_month": 1, "served_by": {}, "promises": [{"metric": "x", "quantile": 0.5, "limit_s": 1}]}
+            ]
+        },
+    ],
+)
+def test_a_plan_that_lacks_what_is_compared_is_refused_in_one_sentence(tmp_path: Path, change: dict[str, Any]) -> None:
+    file = tmp_path / "plan.json"
+    file.write_text(json.dumps(saved() | change), encoding="utf-8")
+    with pytest.raises(InputError, match=r"make it again with|make the plan again"):
+        plan, whole = deployable(file, load_catalog(), {}), read_plan(file)
+        track(plan, whole, scenario(), END, 2, one_of_each)
 
 
 def test_values_that_are_no_numbers_are_not_seen(folder: Path) -> None:

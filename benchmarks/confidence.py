@@ -25,7 +25,7 @@ from optimize.market.believed import relay_at
 from optimize.market.drawn_scores import Drawn
 from optimize.plan import Found, find, found_with_chance
 from optimize.records import Floats
-from optimize.search.chance import chance_of, cost_at, law_of, stated, used_relays, worlds
+from optimize.search.chance import chance_of, cost_at, engine_of, law_of, stated, used_relays, worlds
 from optimize.search.hour_evidence import attained, quantiles_of
 from optimize.search.simulated_hour import fleet_of, simulate_hour
 from optimize.search.verify import hours_to_simulate
@@ -109,7 +109,8 @@ def planned(scenario: Scenario, probability: float | None = None, jobs: int = 2)
     if probability is not None:
         return finder(scenario, probability), probability
     assert scenario.policy.confidence is not None
-    found, chance = found_with_chance(scenario, finder, scenario.policy.confidence)
+    target = scenario.policy.confidence
+    found, chance = found_with_chance(scenario, finder, target, target)  # one engine
     if chance is None:
         raise SystemExit(f"no plan: {found.answer.status}")
     print(f"planned at {chance.planned_at:.3f}, steps {dict(chance.steps)}, ${found.cost_usd:,.0f}; by interpolation {chance.share:.1%}")
@@ -123,7 +124,7 @@ def holds(found: Found, drawn: Drawn, i: int) -> bool:
     costs = []
     for p, state in enumerate(settled.pools):
         deployment = state.option.deployment if settled.solution.hosts[p].any() else None
-        costs.append(None if deployment is None else cost_at(law, scenario, deployment, float(drawn.deployments[deployment.id][i])))
+        costs.append(None if deployment is None else cost_at(law, scenario, deployment, float(drawn.deployments[engine_of(deployment)][i])))
     named = {relay.id: relay for relay in scenario.relays}
     slow = {name: relay_at(law, named[name], probability_at(float(drawn.relays[name][i]))) for name in used_relays(settled)}
     relays = tuple(replace(terms, relay=slow.get(terms.relay.id, terms.relay)) for terms in settled.problem.relays)

@@ -107,16 +107,25 @@ def optimize(
     if scenario.policy.confidence is None or scenario.catalog.error_law is None:
         found, chance = found_for(scenario, finder, None), None
     else:
-        found, chance = found_with_chance(scenario, finder, scenario.policy.confidence)
+        target = scenario.policy.confidence
+        begin = first_probability(market_for(scenario, jobs, tell, cache, solver, target)[0], target)
+        found, chance = found_with_chance(scenario, finder, target, begin)
     return assemble(found.market, found.answer, found.dropped, only_plan, full, chance)
 
 
-def found_with_chance(scenario: Scenario, finder: Finder, target: float) -> tuple[Found, Chance | None]:
-    """The plan for errors as large as `target` asks, and its chance. Where several engines make it less, each is planned for more.
+def first_probability(market: Market, target: float) -> float:
+    """The probability to plan for first: that at which the engines of a rough plan hold together with the chance `target`."""
+    warm_up(market.tell)
+    settled = settle(market, Restriction("engines", rough=True))
+    return min(max(target, joint_probability(worlds(market, settled), target)), MOST_PROBABILITY)
+
+
+def found_with_chance(scenario: Scenario, finder: Finder, target: float, begin: float) -> tuple[Found, Chance | None]:
+    """The plan for errors as large as the probability `begin` asks, and its chance; planned again for more while that is below `target`.
 
     No chance is told of what is no plan.
     """
-    probability = target
+    probability = begin
     for k in range(PASSES):
         found = found_for(scenario, finder, probability)
         settled = found.answer.settled

@@ -73,6 +73,11 @@ def used_deployments(settled: Settled) -> dict[str, Deployment]:
     return {option.deployment.id: option.deployment for option in pools if option.deployment is not None}
 
 
+def engine_of(deployment: Deployment) -> str:
+    """What errs as one, whatever limits and KV format it runs with: a model in a format on so many GPUs of a kind."""
+    return f"{deployment.model.id}/{deployment.weights.id}/{deployment.gpu.id}/tp{deployment.tensor_parallel}"
+
+
 def used_relays(settled: Settled) -> list[str]:
     """Ids of the relays that the plan calls."""
     return [terms.relay.id for a, terms in enumerate(settled.problem.relays) if settled.solution.relay_flow[a].any()]
@@ -80,7 +85,7 @@ def used_relays(settled: Settled) -> list[str]:
 
 def worlds(market: Market, settled: Settled, draws: int = DRAWS) -> Drawn:
     """Draws of everything that this plan rests on."""
-    kinds = {name: (each.gpu.id, each.weights.id) for name, each in used_deployments(settled).items()}
+    kinds = {engine_of(each): (each.gpu.id, each.weights.id) for each in used_deployments(settled).values()}
     return drawn(law_of(market).correlations, kinds, used_relays(settled), stated(market).seed, draws)
 
 
@@ -150,7 +155,7 @@ def scores_of(market: Market, settled: Settled, drawn: Drawn, hour: Hour) -> lis
     for p in hour.pools:
         deployment = settled.problem.pools[p].option.deployment
         assert deployment is not None
-        own = drawn.deployments[deployment.id]
+        own = drawn.deployments[engine_of(deployment)]
         found.append(with_demand(doubt_of(law, row_of(scenario, deployment)), own, drawn.forecast, scenario.traffic_error))
     found += [drawn.relays.get(settled.problem.relays[a].relay.id, np.zeros(len(drawn.forecast))) for a in hour.relays]
     return [*found, np.zeros(len(drawn.forecast))]

@@ -19,10 +19,11 @@ from optimize.plan import optimize
 from optimize.records import LoadLevel, PoolOption, PoolTerms
 from optimize.report.terminal.render_plan import render
 from optimize.result import Chance, Rung
-from optimize.search.chance import PlayedHour, attained_in, with_demand
+from optimize.search.chance import PlayedHour, attained_in, engine_of, with_demand
 from optimize.tables.confidence_words import verdict_chance
 from optimize.tables.plan_json import plan_json
 from sim.calibration.doubt import SCORES, doubt_of, score_of
+from sim.engine.deployment import Deployment, EngineLimits
 from sim.engine.step_cost import best_row, coefficients_of, step_cost
 from sim.errors import InputError
 from sim.scenario import load_scenario
@@ -136,6 +137,14 @@ def test_a_chance_that_cannot_be_planned_for_is_said() -> None:
     assert unused_confidence(asked) == [] == unused_confidence(two_offers("policy.confidence=none"))
     assert "error_law" in unused_confidence(replace(asked, catalog=replace(asked.catalog, error_law=None)))[0]
     assert "measured_capacity" in unused_confidence(replace(asked, measured_capacity=Path("own.csv")))[0]
+
+
+def test_pools_of_one_engine_err_as_one_whatever_their_limits() -> None:
+    catalog = two_offers().catalog
+    one = Deployment(catalog.models["llama-3.1-8b"], catalog.weight_formats["fp8"], catalog.gpus["l40s"])
+    other = replace(one, limits=EngineLimits(64, 512), kv_bytes_per_number=1, variant="512-tokens")
+    assert engine_of(one) == engine_of(other) and one.id != other.id
+    assert engine_of(one) != engine_of(replace(one, tensor_parallel=2))
 
 
 def test_scores_are_those_of_the_normal_law() -> None:

@@ -17,11 +17,12 @@ from optimize.search.known_market import Market, Restriction, Settled
 
 SCORES = (-1.6449, -0.6745, 0.0, 0.6745, 1.6449)
 GAP = 0.02
+SAME = 0.001
 
 
 def own_wins(settled: Settled, chance: Chance, market: Market) -> float | None:
     """The share of drawn worlds in which own GPUs, planned for the engines' true speed, cost less than relays; None where one of the two
-    cannot serve everything.
+    cannot serve everything, and where they are the same plan.
 
     Approximation: all engines err alike in one world; relays cost the same in each, and so does what only they may serve.
     """
@@ -32,7 +33,7 @@ def own_wins(settled: Settled, chance: Chance, market: Market) -> float | None:
     by_relay = Restriction("by relays", keep_pool=lambda state: set(state.option.classes) <= own, budget_usd=math.inf)
     by_host = Restriction("own", keep_pool=lambda state: bool(state.points), keep_relay=limited(remote), budget_usd=math.inf)
     relays, hosts = known(market, by_relay), known(market, by_host)
-    if relays.unserved or hosts.unserved:
+    if relays.unserved or hosts.unserved or same(relays.solution.cost_usd, hosts.solution.cost_usd):
         return None
     slowness = Slowness(market, settled, chance.planned_at)
     costs = np.maximum.accumulate([solve(slowness.problem(hosts, z), gap=GAP).cost_usd for z in SCORES])
@@ -45,6 +46,15 @@ def known(market: Market, restriction: Restriction) -> Settled:
     pools = market.pools(restriction)
     problem = market.problem(restriction, pools)
     return Settled(problem, solve(problem, gap=GAP), tuple(pools))
+
+
+def same(one_usd: float, other_usd: float) -> bool:
+    """Whether two months cost the same within the programs' gap by a thousandth: then there is no choice to speak of.
+
+    >>> same(782.72, 782.72), same(782.0, 900.0)
+    (True, False)
+    """
+    return abs(one_usd - other_usd) <= SAME * max(abs(one_usd), abs(other_usd))
 
 
 def share_below(scores: Floats, costs: Floats, other_usd: float) -> float:

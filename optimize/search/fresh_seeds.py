@@ -98,7 +98,7 @@ def look_bound(
     within = parts.var(axis=1, ddof=1).mean(axis=0) / parts.shape[1]
     pooled = np.sqrt((squares + within * more) / (freedom + more))
     explained = (np.asarray(windows) <= 1) & (squares / max(freedom, 1) <= f_quantile(freedom, more) * within)
-    return np.where(explained, mean - deviations(len(attainment), hours_of_week, windows, freedom + more) * pooled, bound)
+    return np.asarray(np.where(explained, mean - deviations(len(attainment), hours_of_week, windows, freedom + more) * pooled, bound))
 
 
 def deviations(seeds: int, hours_of_week: int, windows: npt.ArrayLike = 1.0, freedom: int | None = None) -> Floats:

@@ -31,7 +31,7 @@ def with_trusted_credit(relay: Relay, catalog: Catalog, path: Path) -> Relay:
     factor = rate / relay.credit_per_unit
     given = {name: getattr(relay, name) for name in PRICES}
     prices = {name: round(usd * factor, DIGITS) for name, usd in given.items() if usd is not None}
-    return replace(relay, **prices, long_prompts=tuple(_paid(each, factor) for each in relay.long_prompts), credit_applied=True)  # type: ignore[arg-type]
+    return replace(relay, **prices, long_prompts=tuple(_paid(each, factor) for each in relay.long_prompts), credit_applied=True)
 
 
 def _paid(each: LongPrompt, factor: float) -> LongPrompt:

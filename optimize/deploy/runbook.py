@@ -17,6 +17,7 @@ def runbook(plan: Deployable, namespace: str, timezone: str, given: set[str]) ->
         *(_pool(plan, pool, f"{pool.model}/{pool.weights}" in given) for pool in plan.pools),
         _gateway(plan),
         ALERTS,
+        EVERY_DAY,
         LIMITS,
     ]
     return "\n".join(parts)
@@ -104,6 +105,12 @@ Take another offer of the same card, or send the class to a relay for the time b
 
 **A relay fails** (`RelayFailing`). Calls are tried again at other targets of the class. If it lasts, set its weight to 0 in the hour's
 configuration, and see with `servemix simulate --plan plan.json --stress` what the fleet does without it.
+"""
+EVERY_DAY = """
+## Every day
+
+Alerts watch minutes. `servemix track plan.json --prometheus URL` holds a day against the plan: demand, lengths, cache hits, step time, relays
+and spend. Exit code 0 means as planned, 4 a broken promise, 5 a drift; so it can stand in a cron table.
 """
 LIMITS = """
 ## What these files do not do

@@ -109,8 +109,8 @@ configuration, and see with `servemix simulate --plan plan.json --stress` what t
 EVERY_DAY = """
 ## Every day
 
-Alerts watch minutes. `servemix track plan.json --prometheus URL` holds a day against the plan: demand, lengths, cache hits, step time, relays
-and spend. Exit code 0 means as planned, 4 a broken promise, 5 a drift; so it can stand in a cron table.
+Alerts watch minutes. `servemix track plan.json --prometheus URL` holds a day against the plan: demand, lengths, cache hits, step time,
+relays and spend. Exit code 0 means as planned, 4 a broken promise, 5 a drift; so it can stand in a cron table.
 """
 LIMITS = """
 ## What these files do not do

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from optimize.program.routes import largest_share, pool_routes, relay_classes, spot_availability
+from optimize.program.routes import largest_share, penalty_usd, pool_routes, relay_classes, spot_availability
 from optimize.records import LoadLevel, ProgramInput, SpotTerms
 from tests.optimize.program.problems import offer, pool, problem, relay
 
@@ -86,3 +86,17 @@ def test_a_relay_serves_the_classes_that_it_sells_to_and_that_ask_for_anything()
     given = problem([[1.0], [0.0], [1.0], [1.0]], [], [relay("r", [1e-3, 1e-3, math.inf, 1e-3])])
     barred = replace(given.relays[0], eligible=np.array([True, True, True, False]))
     assert relay_classes(given, 0) == (0, 3) and relay_classes(replace(given, relays=(barred,)), 0) == (0,)
+
+
+def test_leaving_a_request_out_costs_ten_times_the_dearest_way_to_serve_one_and_what_is_asked_for_at_least() -> None:
+    """A host of $7,200 an hour for two requests/s makes $1 a request; the relay asks $0.5, and $3 in its dear hour."""
+    host, calls = pool(offer("o", 7_200.0), [0.5]), relay("r", [0.5])
+    hosted = problem([[1.0, 1.0]], [host], [calls])
+    assert penalty_usd(hosted, pool_routes(hosted)) == pytest.approx(10.0)
+    dear = replace(hosted, relays=(replace(calls, hour_factors=np.array([[1.0, 6.0]])),))
+    assert penalty_usd(dear, pool_routes(dear)) == pytest.approx(30.0)
+    only = problem([[1.0, 1.0]], [], [calls])
+    assert penalty_usd(only, ()) == pytest.approx(5.0)
+    assert penalty_usd(replace(only, unserved_usd_per_request=77.0), ()) == 77.0
+    monthly = problem([[1.0, 1.0]], [pool(offer("m", 7_200.0, elastic=False), [0.5])], hours=(700.0, 30.0))
+    assert penalty_usd(monthly, pool_routes(monthly)) == pytest.approx(10.0 * 730 / 30)

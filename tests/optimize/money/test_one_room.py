@@ -31,7 +31,7 @@ EXCEPTIONS = {
     "optimize/report/workbook/": "numbers next to the formulas of a workbook, which recalculates them",
     "optimize/finance/curves.py": "levels of curves: ratios of two solved costs",
     "sim/probe/": "what a probe of a live endpoint may spend, before there is a plan",
-    "sim/scenario/credit.py": "prices at what a seller's credit is paid with: a conversion while the scenario is read, below all rooms of money",
+    "sim/scenario/credit.py": "prices at what a seller's credit is paid with: a conversion while the scenario is read",
     "sim/start/from_log.py": "what a log says that its requests cost, scaled to a month",
 }
 

@@ -17,7 +17,7 @@ GAP = 1e-7
 
 
 def two_vendors(**policy: object) -> ProgramInput:
-    """A cheap relay of one vendor, a dear one of another, and a host for two and a half requests/s that is dearer still; ten requests/s, then twenty."""
+    """A cheap relay of one vendor, a dear one of another, a host for 2.5 requests/s that is dearer still; ten requests/s, then twenty."""
     relays = [relay("cheap", [1e-4], vendor="a"), relay("dear", [2e-4], vendor="b")]
     return replace(problem([[10.0, 20.0]], [pool(offer("o", 5.0), [0.4])], relays), **policy)  # type: ignore[arg-type]
 

@@ -15,7 +15,7 @@ from optimize.search.hour_evidence import HourEvidence, quantiles_of
 from optimize.search.simulated_hour import Hour
 from sim.scenario.scenario import Scenario
 
-RULES = 8  # raise when seeds are judged otherwise: when an hour is closed, what a verdict says
+RULES = 9  # raise when seeds are judged otherwise: when an hour is closed, what a verdict says
 
 
 def hour_key(scenario: Scenario, problem: ProgramInput, hour: Hour, seeds: Sequence[int]) -> str:

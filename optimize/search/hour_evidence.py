@@ -16,7 +16,7 @@ from optimize.search.fresh_seeds import fresh_bound, windows_of
 from optimize.search.simulated_hour import Hour, HourSample
 from sim.latency import verdict
 
-HALF_WIDTH = 0.005  # of the 95 % interval of a mean attainment, at most: half a point
+HALF_WIDTH = 0.01  # of the 95 % interval of a mean attainment, at most: a point
 NORMAL = 1.96
 
 
@@ -101,20 +101,24 @@ def decided(samples: Sequence[HourSample], quantiles: Floats, hours_of_week: int
 
 
 def half_width(attainment: Floats, blocks: Floats | None = None) -> Floats:
-    """[slo rows] half of the 95 % interval of the mean attainment, Student's t over the seeds, or over the blocks of a single one.
+    """[slo rows] half of the 95 % interval of the mean attainment, by Student's t: over the blocks of each seed, or over the seeds where
+    those are not known.
 
     >>> half_width(np.array([[0.99], [0.97]])).round(3).tolist()
     [0.127]
     """
-    values = attainment if len(attainment) > 1 or blocks is None or len(blocks) < 2 else blocks
-    n = len(values)
-    if n < 2:
+    seeds = len(attainment)
+    if blocks is not None and len(blocks) >= 2 * seeds:
+        parts = blocks.reshape(seeds, -1, attainment.shape[1])
+        within = parts.var(axis=1, ddof=1).mean(axis=0) / len(blocks)
+        return np.asarray(float(stdtrit(len(blocks) - seeds, 0.975)) * np.sqrt(within))
+    if seeds < 2:
         return np.full(attainment.shape[1], math.inf)
-    return np.asarray(float(stdtrit(n - 1, 0.975)) * values.std(axis=0, ddof=1) / math.sqrt(n))
+    return np.asarray(float(stdtrit(seeds - 1, 0.975)) * attainment.std(axis=0, ddof=1) / math.sqrt(seeds))
 
 
 def worth_more(attainment: Floats, most: int, blocks: Floats | None = None) -> bool:
-    """Whether some mean attainment is not yet known to half a point, and `most` seeds would come to that.
+    """Whether some mean attainment is not yet known to a point, and `most` seeds would come to that.
 
     Of a class with few requests they would not: it does not ask for seeds in vain.
 

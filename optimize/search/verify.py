@@ -58,7 +58,7 @@ def verify(
     `seeds` and `more_seeds` are those of a scenario of seed 1; another seed moves them all (`seeds_of`).
 
     An hour is looked at after 1, 4, 10, 20 and 30 seeds, and 100 where few requests come, as far as `seeds` and then `more_seeds` go,
-    and closed when a look settles it (`decided`); one that holds goes on until every attainment is known to half a point. With
+    and closed when a look settles it (`decided`); one that holds goes on until every attainment is known to a point. With
     `stop_after`, ends once so many hours do not hold: enough to know that the plan must change. Hours that `store` has are not
     simulated again.
     """

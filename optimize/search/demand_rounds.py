@@ -66,20 +66,23 @@ def _played(market: Market, settled: Settled) -> Floats:
 
 
 def _shorter_job(market: Market, settled: Settled) -> Traffic | None:
-    """The job in as many whole hours as its hosts need when all are busy; None where they are, or where relays or fixed terms do it."""
+    """The job in as many whole hours as the hosts that serve most of it need when all are busy, one more host where others top them up;
+    None where that is no shorter, or where relays or fixed terms do most of it.
+    """
     scenario, problem, solution = market.scenario, settled.problem, settled.solution
     job = job_of(scenario)
-    if job is None or job.deadline_h > HOURS_A_MONTH or solution.relay_flow.any():
+    if job is None or job.deadline_h > HOURS_A_MONTH:
         return None
-    t, busy = 0, 0.0
-    for p, terms in enumerate(problem.pools):
-        if not solution.hosts[p, t]:
-            continue
-        if not terms.option.offer.elastic:
-            return None
-        load = dot(terms.levels[0].load, solution.pool_flow[p])
-        capacity = terms.slope * solution.hosts[p] * terms.option.replicas_per_host - terms.intercept
-        busy = max(busy, float(load[t] / capacity[t]) if capacity[t] > 0 else 1.0)
+    flows = [float(flow[:, 0].sum()) for flow in solution.pool_flow]
+    rest = float(solution.relay_flow[:, :, 0].sum())
+    main = max(range(len(flows)), key=lambda p: (flows[p], -p), default=None)
+    fixed = any(flow > 0 and not terms.option.offer.elastic for flow, terms in zip(flows, problem.pools, strict=True))
+    if main is None or flows[main] <= rest or fixed:
+        return None
+    terms, alone = problem.pools[main], flows[main] >= (sum(flows) + rest) * (1 - 1e-9)
+    hosts = int(solution.hosts[main, 0]) + (0 if alone else 1)
+    load = float(dot(terms.levels[0].load, solution.pool_flow[main])[0]) * (sum(flows) + rest) / flows[main]
+    busy = load / (terms.slope * hosts * terms.option.replicas_per_host - terms.intercept)
     assert isinstance(scenario.traffic, ConstantTraffic)
     now_h = scenario.traffic.busy_h / job.runs
     hours = math.ceil(round(now_h * busy / BUSY, 9))

@@ -231,7 +231,8 @@ def _trust(plan: Plan, bill: Bill) -> str:
     """Errors of the step cost by pool, what they do to the verdict, and the pilot that would settle it."""
     found = plan.uncertainty
     if found is None or not found.pools:
-        return ""
+        sure = confidence_words.sentences(plan, bill)
+        return bullets(sure) if sure else ""
     heads = "".join(f"<th scope=col>{escape(name)}</th>" for name in uncertainty_table.COLUMNS)
     rows = "".join("<tr>" + "".join(f"<td>{escape(text)}</td>" for text in row) + "</tr>" for row in uncertainty_table.error_rows(found))
     table = scrolling("Error of the step cost by pool", f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>")

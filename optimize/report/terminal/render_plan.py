@@ -204,6 +204,8 @@ def _move(move: HostMove) -> str:
 def _trust(console: Console, plan: Plan, bill: Bill) -> None:
     """Errors of the step cost by pool, what they do to the verdict, and the pilot that would settle it."""
     found = plan.uncertainty
+    if found is not None and not found.pools and plan.chance is not None:
+        _listed(console, "How far to trust it", confidence_words.sentences(plan, bill))
     if found is None or not found.pools:
         return
     section(console, "How far to trust it: error on measurements not seen, median / 90th percentile")

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from optimize.program.solve import solve
 from optimize.records import Flip, ProgramInput, ProgramSolution
-from optimize.search.loop import Market, Restriction, Settled
+from optimize.search.few_hours import in_few_hours
+from optimize.search.loop import ROUGH_NODES, Market, Restriction, Settled
 from sim.exact import dot
 
 RANGE = (0.1, 10.0)  # times today's demand
@@ -25,7 +26,7 @@ def own_share(problem: ProgramInput, solution: ProgramSolution) -> float:
 def own_share_at(problem: ProgramInput, factor: float) -> float:
     """The same in the plan for another demand."""
     scaled = replace(problem, demand=replace(problem.demand, mean_rps=problem.demand.mean_rps * factor))
-    return own_share(scaled, solve(scaled, gap=GAP))
+    return own_share(scaled, solve(scaled, gap=GAP, node_limit=ROUGH_NODES))
 
 
 def volume_flips(settled: Settled, market: Market) -> list[Flip]:
@@ -34,7 +35,7 @@ def volume_flips(settled: Settled, market: Market) -> list[Flip]:
     Nothing where only one side may serve at all.
     """
     market.tell("at which volume does the answer flip?")
-    restriction = Restriction("volume", keep_pool=lambda state: bool(state.points), budget_usd=math.inf)
+    restriction = in_few_hours(market, Restriction("volume", keep_pool=lambda state: bool(state.points), budget_usd=math.inf, rough=True))
     problem = market.problem(restriction, market.pools(restriction))
     if not problem.pools or not problem.relays:
         return []

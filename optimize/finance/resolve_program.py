@@ -127,7 +127,7 @@ def solved(problem: ProgramInput) -> ProgramSolution | None:
     """The cheapest solution that serves everything, inside half a percent; None where no solution does."""
     if not problem.demand.mean_rps.any():
         return None
-    answer = solve(problem, gap=GAP)
+    answer = solve(problem, gap=GAP, exact=False)
     return None if (answer.unserved > 1e-6 * np.maximum(problem.demand.mean_rps, 1e-12)).any() else answer
 
 

@@ -82,11 +82,14 @@ def _shorter_job(market: Market, settled: Settled) -> Traffic | None:
     terms, alone = problem.pools[main], flows[main] >= (sum(flows) + rest) * (1 - 1e-9)
     hosts = int(solution.hosts[main, 0]) + (0 if alone else 1)
     load = float(dot(terms.levels[0].load, solution.pool_flow[main])[0]) * (sum(flows) + rest) / flows[main]
-    busy = load / (terms.slope * hosts * terms.option.replicas_per_host - terms.intercept)
+    carried = terms.slope * hosts * terms.option.replicas_per_host - terms.intercept
+    busy = load / carried if carried > 0 else math.inf
     assert isinstance(scenario.traffic, ConstantTraffic)
     now_h = scenario.traffic.busy_h / job.runs
+    if not 0 < busy < BUSY:
+        return None
     hours = math.ceil(round(now_h * busy / BUSY, 9))
-    if not 0 < busy < BUSY or hours >= round(now_h, 9):
+    if hours >= round(now_h, 9):
         return None
     return replace(scenario.traffic, busy_h=hours * job.runs, rate_rps=job.amount / hours / HOUR_S)
 

@@ -60,4 +60,4 @@ def test_a_plan_that_optimize_writes_is_read(tmp_path: Path) -> None:
     plan = optimize(load_scenario(ROOT / "scenarios" / "melange.yaml"), jobs=1, only_plan=True)
     path = tmp_path / "plan.json"
     path.write_bytes(plan_bytes(plan_json(plan)))
-    assert unlike(read_plan(path), FORM) == []
+    assert unlike(read_plan(path), {key: form for key, form in FORM.items() if key != "moved"}) == [], "no batch work was moved"

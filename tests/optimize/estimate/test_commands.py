@@ -78,9 +78,10 @@ def test_a_contradiction_is_one_message_and_exit_code_2(capsys: pytest.CaptureFi
     assert (code, out, err) == (2, "", "estimate training: --precision fp8: a100-80 has no fp8 arithmetic; write --precision bf16\n")
 
 
-def test_the_answer_comes_offline_in_about_a_second_of_a_fresh_interpreter() -> None:
-    """CPU seconds, the best of at most three runs; proxies that lead nowhere would break anything that calls out."""
+def test_the_answer_comes_offline_in_about_a_second_of_a_fresh_interpreter(tmp_path: Path) -> None:
+    """CPU seconds, the best of at most three runs, with byte code kept as usual; proxies that lead nowhere would break what calls out."""
     environment = os.environ | {"http_proxy": "http://127.0.0.1:9", "https_proxy": "http://127.0.0.1:9"}
+    environment |= {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(tmp_path)}
     spent = []
     for _ in range(3):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -64,12 +64,17 @@ def test_capacity_counts_hosts_their_replicas_and_what_the_pool_loses() -> None:
     assert isinstance(found, ConstantTraffic) and found.busy_h == 9.0  # 48 x 0.579 / 3.4 / 0.97 = 8.4
 
 
+def test_one_host_more_takes_what_others_top_up() -> None:
+    found = next_demand(*job_market(ONCE, RATE, one(), calls=0.1))
+    assert isinstance(found, ConstantTraffic) and found.busy_h == 15.0  # two hosts: 48 x 0.579 / 2 / 0.97 = 14.3
+
+
 @pytest.mark.parametrize(
     "given",
     [
         job_market(ONCE, RATE, one(1.7)),  # 98 % busy
         job_market(ONCE, RATE, one(elastic=False)),  # paid all month
-        job_market(ONCE, RATE, one(), calls=0.1),  # a relay has no hosts to keep busy
+        job_market(ONCE, RATE, one(), calls=0.4),  # a relay, which does most of it, has no hosts to keep busy
         job_market(ONCE, RATE, one(), hosts=0),
         job_market(Job(100_000.0, 800.0), RATE, one()),  # longer than a month
     ],

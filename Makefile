@@ -3,6 +3,9 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
+# Byte code is kept: without it every start of an interpreter compiles a thousand files anew, which takes a second.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: plan test test-relay test-deploy test-track setup lint docs bench slow clean audit
 
 plan: setup

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # a fresh interpreter would compile a thousand files, and many tests start one
 settings.register_profile("same", derandomize=True, deadline=None)
 settings.load_profile("same")
 

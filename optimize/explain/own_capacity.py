@@ -29,7 +29,7 @@ def with_own_measured(market: Market, settled: Settled) -> ProgramInput:
         demand = replace(market.demand, mean_rps=market.demand.mean_rps * factor)
         settle(other, Restriction("own GPUs alone", keep_relay=remote, budget_usd=NO_BUDGET, demand=demand, gap=0.01, rough=True), ROUNDS)
     known = {state.option.id: state.terms() for state in other.states}
-    used = settled.solution.hosts.any(axis=1)
+    used = np.asarray(settled.solution.hosts.any(axis=1))
     pools = (terms if used[p] else known.get(terms.option.id, terms) for p, terms in enumerate(problem.pools))
     return replace(problem, pools=tuple(pools))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -14,7 +15,7 @@ from optimize.money.contracts import paid_request_usd
 from optimize.program.solve import solve
 from optimize.records import Alternative, ProgramInput, ProgramSolution, RelayTerms
 from optimize.search.fresh_seeds import HOLD_OUT_SEEDS
-from optimize.search.loop import Market, Restriction, Settled
+from optimize.search.loop import ROUGH_NODES, Market, Restriction, Settled
 from optimize.search.verify import hours_to_simulate, verify
 from sim.exact import dot
 
@@ -54,7 +55,8 @@ def near(group: tuple[Kind, ...], cost_usd: float, market: Market) -> list[Progr
     """
     found = []
     for kind in group:
-        true, solution = truly(kind, market), solve(kind.problem, gap=GAP)
+        free = replace(kind.problem, budget_usd=math.inf)  # what costs more than the budget is no answer, and dear to look for inside it
+        true, solution = truly(kind, market), solve(free, gap=GAP, node_limit=ROUGH_NODES)
         usd = plan_cost_usd(true, solution)
         served = not (solution.unserved > 1e-6 * np.maximum(true.demand.mean_rps, 1e-12)).any()
         if not served or usd > min(cost_usd * (1 + NEAR), market.budget_usd):

@@ -16,6 +16,8 @@ from sim.exact import dot
 from sim.requests import Demand
 from sim.scenario.scenario import LogTraffic
 
+FEW_GAP = 0.01  # of their programs
+ROUGH_NODES = 40  # likewise, for a question that rough answers are enough for
 MANY = 24  # hours from which on some stand for others
 ALIKE, ROUGHLY = 6, 12  # hours in a row, by their demand, for which one stands; likewise for a question that rough answers are enough for
 
@@ -39,7 +41,9 @@ def in_few_hours(market: Market, restriction: Restriction) -> Restriction:
         demand.output_tokens,
         demand.prefix_tokens,
     )
-    return replace(restriction, demand=few, keep_relay=in_hours(restriction.keep_relay, chosen))
+    nodes = ROUGH_NODES if restriction.rough else restriction.nodes
+    gap, kept_in = max(restriction.gap, FEW_GAP), in_hours(restriction.keep_relay, chosen)
+    return replace(restriction, demand=few, keep_relay=kept_in, gap=gap, nodes=nodes)
 
 
 def alike_hours(demand: Demand, relays: Sequence[RelayTerms], most: int = ALIKE) -> list[list[int]]:

@@ -30,6 +30,7 @@ class Restriction:
     demand: Demand | None = None
     gap: float = 0.005
     rough: bool = False  # pools not measured yet are measured to about 2 % on one seed
+    nodes: int | None = None  # of one hour's program at most, None as many as its solver may take; the gap is then what it is
     choose_limits: bool = False  # of a rough question: other engine limits are tried as well, as they are for the plan
 
 

@@ -34,7 +34,6 @@ MEASURE_ROUNDS = 12
 CHOICE_ROUNDS = 12  # in which pools of other classes and engine limits are added
 VERIFY_ROUNDS = 8
 ROUGH_NODES = 200  # of a program, while pools are measured roughly: the gap may be left wider in a few hours
-FEW_GAP = 0.01  # of the program in hours that stand for the others
 STOP_AFTER = 2  # hours that do not hold, before the program is corrected
 REMOVAL_SEEDS = (501, 502, 503, 504)
 LARGEST_CORRECTION = 1.06
@@ -50,7 +49,6 @@ def settle(market: Market, restriction: Restriction, rounds: int = MEASURE_ROUND
     unless the restriction is content with those, closely. All that in hours that stand for the others, at last in every hour.
     """
     few = in_few_hours(market, restriction)
-    few = few if few is restriction else replace(few, gap=max(few.gap, FEW_GAP))
     settled = settle_at(market, few, rounds, rough=True)
     for _ in range(CHOICE_ROUNDS):
         if not add_choices(market, few, settled):
@@ -83,7 +81,7 @@ def add_choices(market: Market, restriction: Restriction, settled: Settled) -> b
 def settle_at(market: Market, restriction: Restriction, rounds: int, rough: bool, exact: bool = False) -> Settled:
     """One pass of `settle`, with rough or close measurements; `exact` asks small programs for their optimum itself."""
     memory, hours = KnownHours(), market.demand.mean_rps.shape[1]
-    nodes = ROUGH_NODES if rough else NODE_LIMIT
+    nodes = restriction.nodes or (ROUGH_NODES if rough else NODE_LIMIT)
     for k in range(rounds):
         pools = market.pools(restriction)
         problem = market.problem(restriction, pools)

@@ -75,7 +75,7 @@ WORLDS = {
     "no_cache": World({"SERVEMIX_CACHE_DIR": NOWHERE}, same=True),
     "closed_stdout": World(redirected=">&-"),
     "closed_stderr": World(redirected="2>&-", same=True),
-    "full_stdout": World(redirected=">/dev/full", code=lambda plain: plain or 2),
+    "full_stdout": World(redirected=">/dev/full", code=lambda plain: 2),  # an answer that cannot be written, whatever it says
     "full_stderr": World(redirected="2>/dev/full", same=True),
     "full_disk": World(writes=True, file_bytes=512, code=lambda plain: 2),
 }

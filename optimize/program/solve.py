@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from optimize.program.answer import solution_of, spent_usd, unserved_requests
 from optimize.program.by_stages.budget_search import in_stages
-from optimize.program.by_stages.hour_programs import Effort
+from optimize.program.by_stages.hour_programs import MANY_NODES, Effort
 from optimize.program.by_stages.known_hours import KnownHours
 from optimize.program.by_stages.month import joined
 from optimize.program.by_stages.stages import Found, at_once, by_hour
@@ -24,7 +24,7 @@ USUAL_GAP = 0.005
 SMALL = 300  # integers up to which one exact program is the fastest way
 MEDIUM = 600  # integers up to which one program is tried where the stages leave a gap
 MEDIUM_NODES = 2_000
-NODE_LIMIT = 20_000
+NODE_LIMIT = MANY_NODES
 FINER = 0.02
 
 

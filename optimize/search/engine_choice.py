@@ -16,7 +16,7 @@ import numpy as np
 from optimize.market.operating_point import Probe
 from optimize.market.optimistic_load import class_loads
 from optimize.market.pools import PoolState
-from optimize.program.solve import NODE_LIMIT, solve
+from optimize.program.solve import solve
 from optimize.records import LoadLevel, PoolOption, PoolTerms
 from optimize.search.cache_lock import once
 from optimize.search.capacity import probe_key
@@ -80,7 +80,7 @@ def hopeful(market: Market, restriction: Restriction) -> list[PoolState]:
         return []
     problem = market.problem(restriction, pools)
     terms = tuple(hoped_for(state, t) if new else t for state, new, t in zip(pools, untried, problem.pools, strict=True))
-    solution = solve(replace(problem, pools=terms), gap=max(restriction.gap, 0.01), node_limit=restriction.nodes or NODE_LIMIT, exact=False)
+    solution = solve(replace(problem, pools=terms), gap=max(restriction.gap, 0.01), node_limit=restriction.nodes, exact=False)
     return [state for p, state in enumerate(pools) if untried[p] and solution.hosts[p].any()]
 
 

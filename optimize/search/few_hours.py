@@ -17,7 +17,7 @@ from sim.requests import Demand
 from sim.scenario.scenario import LogTraffic
 
 FEW_GAP = 0.01  # of their programs
-ROUGH_NODES = 40  # likewise, for a question that rough answers are enough for
+FEW_NODES = 40  # likewise, for a question that rough answers are enough for
 MANY = 24  # hours from which on some stand for others
 ALIKE, ROUGHLY = 6, 12  # hours in a row, by their demand, for which one stands; likewise for a question that rough answers are enough for
 
@@ -41,7 +41,7 @@ def in_few_hours(market: Market, restriction: Restriction) -> Restriction:
         demand.output_tokens,
         demand.prefix_tokens,
     )
-    nodes = ROUGH_NODES if restriction.rough else restriction.nodes
+    nodes = FEW_NODES if restriction.rough else restriction.nodes
     gap, kept_in = max(restriction.gap, FEW_GAP), in_hours(restriction.keep_relay, chosen)
     return replace(restriction, demand=few, keep_relay=kept_in, gap=gap, nodes=nodes)
 

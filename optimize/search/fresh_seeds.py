@@ -93,12 +93,16 @@ def look_bound(
     bound = mean - deviations(len(attainment), hours_of_week, windows, freedom) * np.sqrt(squares / max(freedom, 1))
     if blocks is None or len(blocks) < 2 * len(attainment):
         return np.asarray(bound)
-    parts = blocks.reshape(len(attainment), -1, attainment.shape[1])
-    more = len(attainment) * (parts.shape[1] - 1)
-    within = parts.var(axis=1, ddof=1).mean(axis=0) / parts.shape[1]
+    more = len(blocks) - len(attainment)
+    within = block_variance(blocks, len(attainment)) / (len(blocks) // len(attainment))
     pooled = np.sqrt((squares + within * more) / (freedom + more))
     explained = (np.asarray(windows) <= 1) & (squares / max(freedom, 1) <= f_quantile(freedom, more) * within)
     return np.asarray(np.where(explained, mean - deviations(len(attainment), hours_of_week, windows, freedom + more) * pooled, bound))
+
+
+def block_variance(blocks: Floats, seeds: int) -> Floats:
+    """[slo rows] the variance of the blocks of one seed, mean over the seeds; `blocks` [seeds x BLOCKS, slo rows]."""
+    return np.asarray(blocks.reshape(seeds, -1, blocks.shape[1]).var(axis=1, ddof=1).mean(axis=0))
 
 
 def deviations(seeds: int, hours_of_week: int, windows: npt.ArrayLike = 1.0, freedom: int | None = None) -> Floats:

@@ -16,7 +16,7 @@ from optimize.market.context_fit import shape_name
 from optimize.market.optimistic_load import class_loads
 from optimize.market.pools import PoolState
 from optimize.money.amounts import scaled_usd
-from optimize.program.solve import NODE_LIMIT, solve
+from optimize.program.solve import solve
 from optimize.records import Floats, LoadLevel, PoolOption, PoolTerms
 from optimize.search.known_market import Market, Restriction, Settled
 from sim.exact import dot
@@ -38,7 +38,7 @@ def add_groups(market: Market, restriction: Restriction, settled: Settled) -> bo
     solution = solve(
         replace(problem, pools=(*problem.pools, *hoped)),
         gap=max(restriction.gap, WORTH),
-        node_limit=restriction.nodes or NODE_LIMIT,
+        node_limit=restriction.nodes,
         exact=False,
     )
     if not settled.unserved and solution.cost_usd > scaled_usd(settled.solution.cost_usd, 1 - WORTH):

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from scipy.special import stdtrit
 
 from optimize.records import Floats, ProgramInput, SloRow, SloVerdict
-from optimize.search.fresh_seeds import fresh_bound, windows_of
+from optimize.search.fresh_seeds import block_variance, fresh_bound, windows_of
 from optimize.search.simulated_hour import Hour, HourSample
 from sim.latency import verdict
 
@@ -109,8 +109,7 @@ def half_width(attainment: Floats, blocks: Floats | None = None) -> Floats:
     """
     seeds = len(attainment)
     if blocks is not None and len(blocks) >= 2 * seeds:
-        parts = blocks.reshape(seeds, -1, attainment.shape[1])
-        within = parts.var(axis=1, ddof=1).mean(axis=0) / len(blocks)
+        within = block_variance(blocks, seeds) / len(blocks)
         return np.asarray(float(stdtrit(len(blocks) - seeds, 0.975)) * np.sqrt(within))
     if seeds < 2:
         return np.full(attainment.shape[1], math.inf)

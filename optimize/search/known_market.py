@@ -11,6 +11,7 @@ from optimize.market.cascades import classifier_prices
 from optimize.market.contract_terms import boot_terms, spot_terms
 from optimize.market.pools import PoolState
 from optimize.money import classifier_usd
+from optimize.program.solve import NODE_LIMIT
 from optimize.records import Floats, ProgramInput, ProgramSolution, RelayTerms, SloRow
 from optimize.search.cache import CapacityStore
 from sim.requests import Demand
@@ -30,7 +31,7 @@ class Restriction:
     demand: Demand | None = None
     gap: float = 0.005
     rough: bool = False  # pools not measured yet are measured to about 2 % on one seed
-    nodes: int | None = None  # of one hour's program at most, None as many as its solver may take; the gap is then what it is
+    nodes: int = NODE_LIMIT  # of one hour's program at most; the gap is then what it is
     choose_limits: bool = False  # of a rough question: other engine limits are tried as well, as they are for the plan
 
 

@@ -11,7 +11,7 @@ from optimize.market.pools import known_all
 from optimize.money import plan_cost_usd
 from optimize.program.by_stages.known_hours import KnownHours
 from optimize.program.rows.escalations import own_miss
-from optimize.program.solve import NODE_LIMIT, solve
+from optimize.program.solve import solve
 from optimize.records import ProgramSolution
 from optimize.search.capacity import measure_all
 from optimize.search.engine_choice import add_better_limits
@@ -81,7 +81,7 @@ def add_choices(market: Market, restriction: Restriction, settled: Settled) -> b
 def settle_at(market: Market, restriction: Restriction, rounds: int, rough: bool, exact: bool = False) -> Settled:
     """One pass of `settle`, with rough or close measurements; `exact` asks small programs for their optimum itself."""
     memory, hours = KnownHours(), market.demand.mean_rps.shape[1]
-    nodes = restriction.nodes or (ROUGH_NODES if rough else NODE_LIMIT)
+    nodes = min(restriction.nodes, ROUGH_NODES) if rough else restriction.nodes
     for k in range(rounds):
         pools = market.pools(restriction)
         problem = market.problem(restriction, pools)

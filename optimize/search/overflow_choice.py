@@ -17,7 +17,7 @@ from optimize.market.operating_point import Probe, pool_of
 from optimize.market.pools import PoolState, capacity_line, rounded_size
 from optimize.money import plan_cost_usd
 from optimize.money.amounts import amount_usd, scaled_usd
-from optimize.program.solve import NODE_LIMIT, solve
+from optimize.program.solve import solve
 from optimize.records import Floats, LoadLevel, PoolTerms, RelayTerms, Spill
 from optimize.search.cache_lock import once
 from optimize.search.capacity import probe_key
@@ -72,7 +72,7 @@ def add_overflow(market: Market, restriction: Restriction, settled: Settled) -> 
     solution = solve(
         replace(problem, pools=(*problem.pools, *hoped)),
         gap=max(restriction.gap, WORTH),
-        node_limit=restriction.nodes or NODE_LIMIT,
+        node_limit=restriction.nodes,
         exact=False,
     )
     if solution.cost_usd > scaled_usd(settled.solution.cost_usd, 1 - WORTH) and not settled.unserved:

@@ -15,12 +15,12 @@ from optimize.program.by_stages.pool_pricing import Prices, price_pools
 from optimize.program.routes import PoolRoute
 from optimize.program.rows.build import build
 from optimize.program.rows.joining import touched
-from optimize.program.rows.model import View
+from optimize.program.rows.model import Model, View
 from optimize.program.solver import Outcome, run
 from optimize.records import ProgramInput
 
 NEAR = 0.03  # of the relaxation's cost: pools whose first host adds more are tried only if the gap asks for it
-MANY_NODES = 20_000  # where few found nothing
+MANY_NODES = 20_000  # as many as a solver call may take at all
 DIRECT = 14  # pools up to which an hour is solved with all of them: pricing them costs more than it spares
 FEWEST = 8  # pools tried in any case: where few hosts run, or base hosts carry nearly all, one host is much of the cost of an hour
 
@@ -142,9 +142,7 @@ def priced_hour(
     """
     if sum(route.elastic for route in routes) <= DIRECT or "pools" in touched(problem):
         model = build(problem, view, routes)
-        outcome = run(model, effort.gap, effort.node_limit)
-        if not outcome.found and math.isfinite(outcome.bound):
-            outcome = run(model, effort.gap, MANY_NODES)
+        outcome = tried(model, effort)
         if outcome.found:
             read(model, parts)
         return outcome.objective, outcome.bound, outcome.found
@@ -155,9 +153,7 @@ def priced_hour(
     near |= set(sorted(prices.extra, key=lambda p: (prices.extra[p], p))[:FEWEST])
     kept = tuple(route for route in routes if route.index in near or route.index not in prices.extra)
     model = build(problem, view, kept)
-    outcome = run(model, effort.gap, effort.node_limit)
-    if not outcome.found and math.isfinite(outcome.bound):  # a limit of nodes says nothing of whether all can be served
-        outcome = run(model, effort.gap, MANY_NODES)
+    outcome = tried(model, effort)
     if outcome.found:
         read(model, parts)
     beyond = min((usd for p, usd in prices.extra.items() if p not in near), default=math.inf)
@@ -165,6 +161,14 @@ def priced_hour(
     if outcome.found and (not effort.prove or bound >= outcome.objective * (1 - effort.gap)):
         return outcome.objective, bound, True
     return others_tried(problem, routes, view, effort, parts, prices, near, outcome)
+
+
+def tried(model: Model, effort: Effort) -> Outcome:
+    """What the solver finds; with MANY_NODES where fewer found nothing, which says nothing of whether all can be served."""
+    outcome = run(model, effort.gap, effort.node_limit)
+    if not outcome.found and math.isfinite(outcome.bound) and effort.node_limit < MANY_NODES:
+        return run(model, effort.gap, MANY_NODES)
+    return outcome
 
 
 def others_tried(

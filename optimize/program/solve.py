@@ -41,7 +41,7 @@ def solve(
     Everything is served if that is possible inside the budget; if not, cost plus penalty for unserved demand is least, and the budget
     still holds. `gap` is relative, `node_limit` is per solver call; the clock stops nothing, so equal input gives equal output.
     `memory` holds hours of the program before, where they do not depend on each other: those that stand are not solved again.
-    `exact`: a tiny program is solved to its optimum, whatever the gap; without a word, unless a wider gap than usual is asked for.
+    `exact`: a tiny program is solved to its optimum, even inside `gap`. By default that is so unless `gap` is wider than usual.
     """
     exact = gap <= USUAL_GAP if exact is None else exact
     wide = widened(problem)

@@ -1,4 +1,4 @@
-"""A search in a few hours that stand for all: which pools pay is much the same in hours alike, and each hour is a program of its own.
+"""A search in a few hours that stand for all: which pools pay is much the same in similar hours, and each hour is a separate program.
 
 What is found there is measured; the plan itself is made, bounded and proved with every hour.
 """

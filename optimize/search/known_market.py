@@ -31,7 +31,7 @@ class Restriction:
     demand: Demand | None = None
     gap: float = 0.005
     rough: bool = False  # pools not measured yet are measured to about 2 % on one seed
-    nodes: int = NODE_LIMIT  # of one hour's program at most; the gap is then what it is
+    nodes: int = NODE_LIMIT  # of one hour's program at most; the gap may then stay wider than `gap`
     choose_limits: bool = False  # of a rough question: other engine limits are tried as well, as they are for the plan
 
 

@@ -7,24 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from optimize.estimate.new_scenario import new_scenario
 from optimize.money.owned_price import with_owned_prices
 from optimize.search.demand_rounds import demand_notes
-from sim.catalog.loader import load_catalog
 from sim.errors import InputError
-from sim.scenario import load_scenario
-from sim.scenario.scenario import ConstantTraffic, Scenario, SyntheticTraffic
+from sim.scenario.scenario import ConstantTraffic, SyntheticTraffic
 from sim.start.answers import Answers, check, place, span
 from sim.start.own_offer import owned_offers
 from sim.traffic import demand
-
-CATALOG = load_catalog()
-
-
-def made(tmp_path: Path, **answers: object) -> Scenario:
-    path = tmp_path / "n.yaml"
-    new_scenario(Answers("n", **answers), path, CATALOG, None, True, lambda _: None)  # type: ignore[arg-type]
-    return load_scenario(path)
+from tests.start.from_answers import CATALOG, made
 
 
 def test_three_hundred_employees_at_four_requests_a_minute_have_office_hours(tmp_path: Path) -> None:

@@ -8,7 +8,6 @@ import pytest
 
 from optimize.estimate.new_scenario import new_scenario
 from optimize.report.terminal.render_new_scenario import render_new
-from sim.catalog.loader import load_catalog
 from sim.errors import InputError
 from sim.scenario import load_scenario
 from sim.scenario.scenario import ConstantTraffic, Scenario, SyntheticTraffic
@@ -16,14 +15,7 @@ from sim.start.answers import Answers, check, span
 from sim.start.lengths import stated_length
 from sim.start.own_offer import own_offer
 from sim.traffic import demand
-
-CATALOG = load_catalog()
-
-
-def made(tmp_path: Path, **answers: object) -> Scenario:
-    path = tmp_path / "n.yaml"
-    new_scenario(Answers("n", **answers), path, CATALOG, None, True, lambda _: None)  # type: ignore[arg-type]
-    return load_scenario(path)
+from tests.start.from_answers import CATALOG, made
 
 
 def monthly(scenario: Scenario) -> float:

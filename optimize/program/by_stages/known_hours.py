@@ -27,8 +27,8 @@ class KnownHour:
 class KnownHours:
     """The hours of the last program, for the next one with the same demand and relays.
 
-    Where every pool of the next carries no more than it did in the last, whatever bounded the cost of an hour still bounds it; and an
-    hour of which no pool changed is still to be had at its cost.
+    Where every pool of the next carries no more than it did in the last, a bound on the cost of an hour still holds; and an hour
+    of which no pool changed still costs what it did.
     """
 
     last: ProgramInput | None = None
